@@ -1,0 +1,83 @@
+"""The `covington` command: finds the subcommand, prints errors as one sentence, sets the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from covington import __version__
+from covington.errors import CovingtonError, OptionError
+
+# name → the line shown by `covington --help`; the module is covington.commands.<name>, loaded when called
+COMMANDS = {
+    "parse": "parse CoNLL-U or Parquet to Parquet or CoNLL-U",
+    "train": "train a model on treebanks, on one machine or in shards",
+    "evaluate": "score one or several parses against gold trees",
+    "convert": "turn CoNLL-U into Parquet, or Parquet into CoNLL-U",
+    "info": "print the card of a model",
+    "bounds": "compare the loss bounds with the exact loss",
+    "compare": "train and compare the five oracles",
+    "draw": "draw dependency trees",
+    "trace": "show the transitions of a sentence, step by step",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; 0 when all is well, 1 for bad data, 2 for a wrong call."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(
+        prog="covington",
+        description="Dependency trees for whole corpora.",
+        epilog="Every command has its own --help, with an example.",
+    )
+    parser.add_argument("--version", action="version", version=f"covington {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    wanted = next((name for name in arguments if not name.startswith("-")), None)
+    for name, summary in COMMANDS.items():
+        if name == wanted:
+            module = importlib.import_module(f"covington.commands.{name}")
+            command = commands.add_parser(
+                name,
+                help=summary,
+                description=module.__doc__,
+                epilog=f"example:\n{module.EXAMPLE}",
+                formatter_class=argparse.RawDescriptionHelpFormatter,
+            )
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+        else:
+            commands.add_parser(name, help=summary, add_help=False)
+    try:
+        return int(_run(parser, arguments))
+    except OptionError as error:
+        return _complain(error, 2)
+    except CovingtonError as error:
+        return _complain(error, 1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        return _complain(f"{error.filename or 'input/output'}: {error.strerror or error}", 1)
+    except KeyboardInterrupt:
+        return _complain("stopped", 130)
+
+
+def _run(parser: argparse.ArgumentParser, arguments: list[str]) -> int:
+    """Known arguments go to the command; what is left over is Beam's, for commands that take it."""
+    parsed, rest = parser.parse_known_args(arguments)
+    if rest and not getattr(parsed, "takes_beam_options", False):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    parsed.beam_options = rest
+    return int(parsed.run(parsed))
+
+
+def _complain(message: object, code: int) -> int:
+    print(f"covington: {message}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""One module per subcommand: SUMMARY, EXAMPLE, add_arguments(parser), run(arguments) -> exit code."""

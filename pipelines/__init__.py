@@ -1,0 +1,1 @@
+"""Parse, train and evaluate as Apache Beam pipelines."""

@@ -1,0 +1,53 @@
+"""The compiled modules and the folder mapping; everything else is in pyproject.toml.
+
+Cython is named nowhere here on purpose: setuptools finds it by itself, and the source
+distribution can be made where it is not installed (a machine that submits a Beam job).
+"""
+
+import os
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+DEBUG = os.environ.get("COVINGTON_DEBUG") == "1"  # bounds checks, assertions, no optimisation
+
+DIRECTIVES = {
+    "language_level": 3,
+    "auto_pickle": False,
+    "binding": False,
+    "boundscheck": DEBUG,
+    "wraparound": False,
+    "initializedcheck": DEBUG,
+    "cdivision": True,
+    "embedsignature": True,
+}
+
+
+def compiled(path: Path) -> Extension:
+    extension = Extension(
+        ".".join(path.with_suffix("").parts),
+        [path.as_posix()],
+        extra_compile_args=["-O1", "-g"] if DEBUG else ["-O3"],
+        depends=[header.as_posix() for header in sorted(path.parent.glob("*.pxd"))],
+    )
+    extension.cython_directives = DIRECTIVES
+    return extension
+
+
+setup(
+    packages=[
+        "covington",
+        "covington.commands",
+        "covington.pipelines",
+        "covington.schemas",
+        "covington.models",
+    ],
+    package_dir={
+        "covington": "covington",
+        "covington.commands": "covington/commands",
+        "covington.pipelines": "pipelines",
+        "covington.schemas": "schemas",
+        "covington.models": "models",
+    },
+    ext_modules=[compiled(path) for path in sorted(Path("covington").glob("*.pyx"))],
+)
