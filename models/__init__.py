@@ -1,1 +1,41 @@
-"""The models that come in the box."""
+"""The models that come in the box, and the sample corpus: names to paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from covington.errors import ModelError
+
+#: The model used when none is named.
+DEFAULT = "en_ewt"
+
+SUFFIX = ".covington"
+
+_HERE = Path(__file__).parent
+
+
+def names() -> list[str]:
+    """The names of the models in the box, sorted."""
+    return sorted(path.name.removesuffix(SUFFIX) for path in _HERE.glob(f"*{SUFFIX}"))
+
+
+def is_name(model: str) -> bool:
+    """Whether `model` can be the name of a model in the box, and not a path or a URI."""
+    return not any(mark in model for mark in "/\\.:")
+
+
+def path(name: str) -> Path:
+    """The file of a model in the box.
+
+    >>> path("en_ewt").name
+    'en_ewt.covington'
+    """
+    if name not in names():
+        have = ", ".join(names()) or "none"
+        raise ModelError(f"no model named {name} in the box (there is: {have}); give the path of a model file")
+    return _HERE / f"{name}{SUFFIX}"
+
+
+def sample() -> Path:
+    """Forty-two sentences in sixteen languages, written for this project, with gold trees."""
+    return _HERE / "sample.conllu"

@@ -1,0 +1,52 @@
+# `make demo` and `make test` need Python 3.10 or newer, a C compiler and make; nothing else.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+JOBS   ?= auto
+
+SOURCES := setup.py pyproject.toml $(wildcard covington/*.pyx covington/*.pxd)
+
+.PHONY: demo test test-slow lint format sdist clean help
+
+help:
+	@echo "make demo       install, parse the sample corpus, show what was found"
+	@echo "make test       install and run the tests"
+	@echo "make test-slow  the tests that build, kill and start processes over and over"
+	@echo "make lint       ruff and mypy"
+	@echo "make sdist      the source distribution that Beam workers install"
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/installed-dev: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/installed
+
+demo: $(VENV)/installed
+	$(BIN)/python -m covington.models.demo demo-output
+
+test: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -q -n $(JOBS) -m "not slow"
+
+test-slow: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -q -m slow
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+sdist: $(VENV)/installed-dev
+	$(BIN)/python setup.py -q sdist
+
+clean:
+	rm -rf $(VENV) build dist demo-output *.egg-info covington/*.so covington/*.c
