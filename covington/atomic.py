@@ -1,0 +1,43 @@
+"""Files that appear whole or not at all: written under another name, flushed to disk, then renamed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A binary file that takes its name only if the block ends well; otherwise nothing is left behind.
+
+    A failing disk is reported under the name the caller knows, not under the temporary one.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+        _remember_name(target.parent)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+            raise OSError(error.errno, error.strerror or str(error), str(target)) from None
+        raise
+
+
+def _remember_name(folder: Path) -> None:
+    """Flush the folder too, so that the new name survives a power cut, where the system can do that."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
