@@ -1,0 +1,88 @@
+"""Gold and system sentences side by side: same order, ids and words, or an error that says where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from covington.errors import DataError
+
+
+def align(
+    gold: Iterable[pa.RecordBatch], system: Iterable[pa.RecordBatch], name: str = "the system"
+) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+    """Pairs of batches with the same sentences; the two sides may be cut into batches differently."""
+    golds, systems = _rows(gold), _rows(system)
+    left, right = next(golds, None), next(systems, None)
+    while left is not None and right is not None:
+        rows = min(left.num_rows, right.num_rows)
+        pair = left.slice(0, rows), right.slice(0, rows)
+        check_pair(*pair, name)
+        yield pair
+        left = left.slice(rows) if rows < left.num_rows else next(golds, None)
+        right = right.slice(rows) if rows < right.num_rows else next(systems, None)
+    if left is not None:
+        raise _error(left, 0, f"is missing in {name}, which ends before it")
+    if right is not None:
+        raise _error(right, 0, f"stands in {name} after the last gold sentence")
+
+
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return (batch for batch in batches if batch.num_rows)
+
+
+def check_pair(gold: pa.RecordBatch, system: pa.RecordBatch, name: str = "the system") -> None:
+    """Raise DataError at the first sentence whose id, number of words or words differ."""
+    ids = [_column(batch, "sent_id") for batch in (gold, system)]
+    other = pc.fill_null(pc.not_equal(*ids), False)  # an id that only one side has is no contradiction
+    row = _first(other)
+    if row is not None:
+        raise _error(gold, row, f"faces sentence {ids[1][row]} in {name}: not the same sentences in order")
+    counts = [word_counts(batch) for batch in (gold, system)]
+    row = _first(counts[0] != counts[1])
+    if row is not None:
+        raise _error(gold, row, f"has {counts[0][row]} words, but {counts[1][row]} in {name}")
+    words = [gold.column("tokens").flatten(), system.column("tokens").flatten()]
+    word = _first(pc.fill_null(pc.not_equal(*words), True))
+    if word is not None:
+        ends = np.cumsum(counts[0])
+        row = int(np.searchsorted(ends, word, side="right"))
+        number = word - int(ends[row] - counts[0][row]) + 1
+        raise _error(gold, row, f"word {number} is {words[0][word]} here and {words[1][word]} in {name}")
+
+
+def word_counts(batch: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """How many words each sentence has."""
+    lengths = pc.fill_null(pc.list_value_length(batch.column("tokens")), 0)
+    return lengths.to_numpy(zero_copy_only=False).astype(np.int64)  # type: ignore[no-any-return]
+
+
+def place(batch: pa.RecordBatch, row: int) -> dict[str, object]:
+    """The source, line and sent_id of a sentence, as DataError takes them."""
+    return {key: _column(batch, key)[row].as_py() for key in ("source", "line", "sent_id")}
+
+
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    if name in batch.schema.names:
+        return batch.column(name)
+    return pa.nulls(batch.num_rows, pa.string())
+
+
+def _first(different: object) -> int | None:
+    found = np.flatnonzero(np.asarray(different))
+    return int(found[0]) if len(found) else None
+
+
+def _error(batch: pa.RecordBatch, row: int, reason: str) -> DataError:
+    where = place(batch, row)
+    if where["sent_id"] is None:
+        reason = f"sentence {_number(batch, row)} {reason}"
+    return DataError(reason, **where)  # type: ignore[arg-type]
+
+
+def _number(batch: pa.RecordBatch, row: int) -> object:
+    position = _column(batch, "position")[row].as_py()
+    return row + 1 if position is None else position + 1
