@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import reference
-from reference import Configuration, Graph, Root, TransitionSystem
+from tests import reference
+from tests.reference import Configuration, Graph, Root, TransitionSystem
 
 
 class Violation(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reference import Configuration, Root, focus, heads_in
+from tests.reference import Configuration, Root, focus, heads_in
 
 UNIGRAMS_TABLE = """
 L0.w  L0.p  L0.wp  L0.l  L0h.w  L0h.p  L0h.l  L0l'.w  L0l'.p

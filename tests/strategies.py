@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from reference import Arc, Configuration, Root, Transition, TransitionSystem
+
+from tests.reference import Arc, Configuration, Root, Transition, TransitionSystem
 
 LABELS = ("nsubj", "obj", "det", "case")
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-import reference
-from checks import check_bounds, check_monotonic, gold_graphs
-from reference import (
+
+from tests import reference
+from tests import reference_oracles as oracles
+from tests.checks import check_bounds, check_monotonic, gold_graphs
+from tests.reference import (
     NO_ARC,
     SHIFT,
     Arc,
@@ -20,7 +22,7 @@ from reference import (
     to_heads,
     tree,
 )
-from reference_features import PAIRS, TEMPLATES, TRIPLES, UNIGRAMS, Sentence, features
+from tests.reference_features import PAIRS, TEMPLATES, TRIPLES, UNIGRAMS, Sentence, features
 
 LEFT_ARC, RIGHT_ARC = Transition("LeftArc"), Transition("RightArc")
 EXPLICIT, IMPLICIT = TransitionSystem(False, "explicit"), TransitionSystem(False, "implicit")
@@ -116,7 +118,7 @@ def test_the_static_oracle_rebuilds_every_tree() -> None:
             system, gold = TransitionSystem(True, root), tree(heads)
             c = system.initial(4)
             while not system.is_terminal(c):
-                transition = reference.static_transition(c, gold)
+                transition = oracles.static_transition(c, gold)
                 assert transition.name in system.permissible(c)
                 c = system.apply(c, transition)
             assert reference.hamming_loss(c, graph_of(gold), root) == 0
@@ -129,7 +131,7 @@ def test_the_monotonic_oracle_never_raises_the_loss(root: reference.Root) -> Non
         for heads in reference.all_trees(3):
             if not system.is_terminal(c):
                 gold = tree(heads)
-                least = min(reference.costs(c, gold, "monotonic", root).values())
+                least = min(oracles.costs(c, gold, "monotonic", root).values())
                 assert least == reference.monotonic_loss(c, graph_of(gold), root)
 
 
@@ -137,11 +139,11 @@ def test_a_gold_arc_must_carry_its_label_and_a_wrong_free_arc_any() -> None:
     gold = tree([2, 0], ["det", "root"])
     c = from_heads([0, 0], 1, 2, "implicit")
     labels = ("det", "root")
-    assert reference.optimal(c, gold, "lower", "implicit", labels) == [Transition("LeftArc", "det")]
+    assert oracles.optimal(c, gold, "lower", "implicit", labels) == [Transition("LeftArc", "det")]
     # 1 → 2 was passed by, so a wrong head for 2 is as good as none.
     gold = tree([0, 1, 0], ["root", "det", "root"])
     c = from_heads([0, 0, 0], 2, 3, "implicit")
-    free = reference.optimal(c, gold, "lower", "implicit", labels)
+    free = oracles.optimal(c, gold, "lower", "implicit", labels)
     assert Transition("LeftArc", "det") in free
     assert Transition("LeftArc", "root") in free
 
@@ -150,16 +152,16 @@ def test_the_three_rules() -> None:
     gold = tree([3, 1, 0])
     c = from_heads([0, 0, 0], 1, 2, "implicit")  # gold 1 → 2 is possible now; 2 → 1 would be premature
     scores = {SHIFT: 1.0, NO_ARC: 3.0, LEFT_ARC: 9.0, RIGHT_ARC: 2.0}
-    assert reference.optimal(c, gold, "lower", "implicit") == [RIGHT_ARC]
-    assert reference.target(c, gold, "lower", "implicit", "R2", scores) == RIGHT_ARC
+    assert oracles.optimal(c, gold, "lower", "implicit") == [RIGHT_ARC]
+    assert oracles.target(c, gold, "lower", "implicit", "R2", scores) == RIGHT_ARC
     c = from_heads([0, 0, 0, 0], 1, 2, "implicit")
     gold = tree([4, 4, 4, 0])
     everything = [SHIFT, NO_ARC, LEFT_ARC, RIGHT_ARC]
-    assert reference.accepted(c, gold, "lower", "implicit", "R1") == everything
-    assert reference.accepted(c, gold, "lower", "implicit", "R2") == everything
-    assert reference.accepted(c, gold, "lower", "implicit", "R3") == [SHIFT, NO_ARC]
-    assert reference.target(c, gold, "lower", "implicit", "R1", scores) == LEFT_ARC
-    assert reference.target(c, gold, "lower", "implicit", "R2", scores) == SHIFT
+    assert oracles.accepted(c, gold, "lower", "implicit", "R1") == everything
+    assert oracles.accepted(c, gold, "lower", "implicit", "R2") == everything
+    assert oracles.accepted(c, gold, "lower", "implicit", "R3") == [SHIFT, NO_ARC]
+    assert oracles.target(c, gold, "lower", "implicit", "R1", scores) == LEFT_ARC
+    assert oracles.target(c, gold, "lower", "implicit", "R2", scores) == SHIFT
 
 
 # --- features ----------------------------------------------------------------------------------------
@@ -264,7 +266,7 @@ def test_a_bug_in_a_bound_is_caught(
     plant: Callable[[str, object], None], piece: str, bug: object, claim: str
 ) -> None:
     plant(piece, bug)
-    _, violations = check_bounds(4, "explicit", gold_graphs(4, step=2))
+    _, violations = check_bounds(4, "explicit", gold_graphs(4))
     assert claim in {violation.claim for violation in violations}
 
 
@@ -281,7 +283,7 @@ def test_a_bug_in_the_monotonic_loss_is_caught(
     plant: Callable[[str, object], None], piece: str, bug: object
 ) -> None:
     plant(piece, bug)
-    _, violations = check_monotonic(4, "explicit", gold_graphs(4, step=2))
+    _, violations = check_monotonic(4, "explicit", gold_graphs(4))
     assert violations
 
 
@@ -289,4 +291,4 @@ def test_weak_connection_and_cycles_count_the_same_arcs(plant: Callable[[str, ob
     """Not a bug: an arc x → y inside one component that no other head blocks closes a cycle with A,
     so leaving out the last condition of U moves it from |U| to n_c and the loss stays the same."""
     plant("weakly_connected", finds_nobody_connected)
-    assert check_monotonic(4, "explicit", gold_graphs(4, step=2))[1] == []
+    assert check_monotonic(4, "explicit", gold_graphs(4))[1] == []

@@ -1,0 +1,134 @@
+"""The slow, literal twin of the oracles: the cost of every transition, what is accepted, and the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tests.reference import (
+    NO_ARC,
+    SHIFT,
+    Arc,
+    Configuration,
+    Graph,
+    Root,
+    Transition,
+    TransitionSystem,
+    graph_of,
+    heads_in,
+    loss_bounds,
+    monotonic_loss,
+    reachable,
+)
+
+Loss = Callable[[Configuration, Graph, Root], int]
+
+LOSSES: dict[str, Loss] = {
+    "monotonic": monotonic_loss,
+    "lower": lambda c, gold, root: loss_bounds(c, gold, root).lower,
+    "pc-upper": lambda c, gold, root: loss_bounds(c, gold, root).pc_upper,
+    "upper": lambda c, gold, root: loss_bounds(c, gold, root).upper,
+}
+
+
+def system_of(oracle: str, root: Root) -> TransitionSystem:
+    """The transition system that an oracle trains."""
+    return TransitionSystem(oracle in ("static", "monotonic"), root)
+
+
+def arc_of(c: Configuration, transition: Transition) -> Arc | None:
+    """The arc that a transition makes."""
+    if transition.name == "LeftArc":
+        return Arc(c.buffer[0], c.left_list[-1], transition.label)
+    if transition.name == "RightArc":
+        return Arc(c.left_list[-1], c.buffer[0], transition.label)
+    return None
+
+
+def static_transition(c: Configuration, gold_arcs: frozenset[Arc]) -> Transition:
+    """The static oracle: the gold arc between the focus words, else Shift once j has none left in λ1."""
+    j = c.buffer[0]
+    for arc in gold_arcs:
+        if c.left_list and (arc.head, arc.dependent) == (j, c.left_list[-1]):
+            return Transition("LeftArc", arc.label)
+        if c.left_list and (arc.head, arc.dependent) == (c.left_list[-1], j):
+            return Transition("RightArc", arc.label)
+    waiting = any(
+        (arc.head == j and arc.dependent in c.left_list) or (arc.dependent == j and arc.head in c.left_list)
+        for arc in gold_arcs
+    )
+    return NO_ARC if waiting else SHIFT
+
+
+def costs(
+    c: Configuration, gold_arcs: frozenset[Arc], oracle: str, root: Root, labels: Sequence[str] = ("",)
+) -> dict[Transition, int]:
+    """The loss that each transition leads to; a gold arc under a wrong label is one error more."""
+    system, gold, loss = system_of(oracle, root), graph_of(gold_arcs), LOSSES[oracle]
+    result = {}
+    for transition in system.transitions(c, labels):
+        arc = arc_of(c, transition)
+        mislabelled = arc is not None and (arc.head, arc.dependent) in gold and arc not in gold_arcs
+        result[transition] = loss(system.apply(c, transition), gold, root) + mislabelled
+    return result
+
+
+def optimal(
+    c: Configuration, gold_arcs: frozenset[Arc], oracle: str, root: Root, labels: Sequence[str] = ("",)
+) -> list[Transition]:
+    """The transitions of minimum resulting loss (with bounds, every one of them may raise it)."""
+    if oracle == "static":
+        return [static_transition(c, gold_arcs)]
+    by_cost = costs(c, gold_arcs, oracle, root, labels)
+    least = min(by_cost.values())
+    return [transition for transition, cost in by_cost.items() if cost == least]
+
+
+def is_premature(
+    c: Configuration, transition: Transition, gold_arcs: frozenset[Arc], system: TransitionSystem
+) -> bool:
+    """A wrong arc to a word that has no head yet, while its gold arc is still reachable."""
+    arc, gold = arc_of(c, transition), graph_of(gold_arcs)
+    if arc is None or (arc.head, arc.dependent) in gold or arc.dependent in heads_in(c.arcs):
+        return False
+    return any(dependent == arc.dependent for _, dependent in reachable(c, gold, system))
+
+
+def accepted(
+    c: Configuration,
+    gold_arcs: frozenset[Arc],
+    oracle: str,
+    root: Root,
+    rule: str,
+    labels: Sequence[str] = ("",),
+) -> list[Transition]:
+    """The transitions after which no update is made: R1, R2 all optimal ones; R3 no premature guess."""
+    best = optimal(c, gold_arcs, oracle, root, labels)
+    if rule != "R3":
+        return best
+    system = system_of(oracle, root)
+    patient = [transition for transition in best if not is_premature(c, transition, gold_arcs, system)]
+    return patient or best
+
+
+def target(
+    c: Configuration,
+    gold_arcs: frozenset[Arc],
+    oracle: str,
+    root: Root,
+    rule: str,
+    scores: Mapping[Transition, float],
+    labels: Sequence[str] = ("",),
+) -> Transition:
+    """The transition an update moves towards.
+
+    R1: the best-scoring optimal one. R2, R3: the gold arc if optimal, else Shift, else NoArc; the
+    best-scoring wrong arc only when nothing else is optimal.
+    """
+    choices = accepted(c, gold_arcs, oracle, root, rule, labels)
+    if rule != "R1":
+        gold_choice = [t for t in choices if arc_of(c, t) in gold_arcs]
+        for preferred in (gold_choice, [SHIFT], [NO_ARC]):
+            for transition in preferred:
+                if transition in choices:
+                    return transition
+    return max(choices, key=lambda transition: scores[transition])
