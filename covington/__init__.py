@@ -1,3 +1,34 @@
 """Dependency trees for whole corpora: the fully non-monotonic Covington parser."""
 
+from __future__ import annotations
+
+import importlib
+
 __version__ = "0.1.0"
+
+# name → where it lives; loaded when first asked for, so that `import covington` costs nothing
+_HOMES = {
+    "CovingtonError": "errors",
+    "DataError": "errors",
+    "ModelError": "errors",
+    "OptionError": "errors",
+    "read_conllu": "reading",
+    "read_parquet": "parquet",
+    "read_sentences": "reading",
+    "write_conllu": "writing",
+    "write_parquet": "parquet",
+}
+
+__all__ = ["__version__", *sorted(_HOMES)]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'covington' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"covington.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

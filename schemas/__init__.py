@@ -60,3 +60,7 @@ REJECT = pa.schema(
     ],
     metadata={"covington.schema": str(VERSION)},
 )
+
+
+def conform(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch

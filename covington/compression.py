@@ -1,0 +1,87 @@
+"""Compressed streams, known by their first bytes on reading and by the file's name on writing; nothing seeks."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, BinaryIO, cast
+
+import pyarrow as pa
+
+from covington.errors import DataError
+
+# (first bytes, name for pyarrow): Arrow's decompressors run outside the interpreter; it has none for xz
+_MAGIC = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ\0", "xz"))
+
+
+class Joined:
+    """Bytes already read from a stream, followed by the rest of it."""
+
+    closed = False
+
+    def __init__(self, start: bytes, rest: IO[bytes]) -> None:
+        self._start, self._rest = start, rest
+
+    def read(self, size: int = -1) -> bytes:
+        if self._start:
+            start, self._start = self._start, b""
+            if 0 <= size < len(start):
+                start, self._start = start[:size], start[size:]
+            return start
+        return self._rest.read(size)
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
+
+
+def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
+    """Pieces of the text that a stream holds, whatever it was compressed with."""
+    start = b""
+    while len(start) < 6 and (more := stream.read(6 - len(start))):
+        start += more
+    method = next((method for magic, method in _MAGIC if start.startswith(magic)), None)
+    joined = Joined(start, stream)
+    source: IO[bytes]
+    try:
+        if method is None:
+            source = cast(IO[bytes], joined)
+        elif method == "xz":
+            source = lzma.open(cast(BinaryIO, joined))
+        else:
+            source = pa.CompressedInputStream(pa.PythonFile(joined, mode="r"), method)
+        while piece := source.read(_PIECE):
+            yield piece
+    except (EOFError, lzma.LZMAError, pa.ArrowException, OSError) as error:
+        if method is None:
+            raise
+        raise DataError(f"the {method} data is damaged or cut short ({error})", source=name) from None
+
+
+_PIECE = 1 << 22
+
+
+@contextmanager
+def compressed(file: IO[bytes], name: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write to that compresses as the ending of the name says; the same text gives the same bytes."""
+    ending = os.fspath(name).rpartition(".")[2].lower()
+    if ending == "gz":
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as packed:
+            yield cast(IO[bytes], packed)
+    elif ending == "bz2":
+        with bz2.open(file, "wb") as packed_bz2:
+            yield cast(IO[bytes], packed_bz2)
+    elif ending == "xz":
+        with lzma.open(file, "wb") as packed_xz:
+            yield cast(IO[bytes], packed_xz)
+    elif ending == "zst":
+        with pa.CompressedOutputStream(pa.PythonFile(file, mode="w"), "zstd") as packed_zst:
+            yield packed_zst
+    else:
+        yield file

@@ -1,0 +1,166 @@
+"""CoNLL-U bytes ⇄ Arrow batches: one pass, no Python object per token, the interpreter not held."""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.string cimport memset
+
+from covington.conllu_columns cimport Columns, clear, close_sentence, record_batch, roll_back
+from covington.conllu_sentence cimport (
+    INCOMPLETE, NO_MEMORY, NOTHING, REJECTED, Cursor, Sentence, read_sentence,
+)
+from covington.text_scan cimport is_blank
+
+from covington.conllu_format import format_batch
+from covington.conllu_rejects import Reject, reason, reject_batch
+from covington.errors import DataError
+
+__all__ = ["SentenceBuilder", "format_batch", "parse_bytes", "split_point"]
+
+cdef enum:
+    LARGEST_BATCH = 64 << 20  # bytes of text after which a batch is full, whatever its number of sentences
+    LARGEST_INPUT = 2147483647 - 64  # Arrow's string offsets are 32 bits
+
+
+cdef class SentenceBuilder:
+    """Takes CoNLL-U piece by piece and gives record batches of at most `batch_size` sentences."""
+
+    cdef Columns columns
+    cdef Cursor cursor
+    cdef Py_ssize_t batch_size
+    cdef Py_ssize_t bytes_in_batch
+    cdef readonly str source
+    cdef list rejects
+
+    def __cinit__(self, str source, Py_ssize_t batch_size=4096, long long position=0, long long line=1):
+        memset(&self.columns, 0, sizeof(Columns))
+        memset(&self.cursor, 0, sizeof(Cursor))
+        self.source = source
+        self.batch_size = batch_size
+        self.cursor.position = position
+        self.cursor.line = line
+        self.rejects = []
+
+    def __dealloc__(self):
+        clear(&self.columns)
+
+    @property
+    def is_full(self) -> bool:
+        return self.columns.sentences >= self.batch_size or self.bytes_in_batch >= LARGEST_BATCH
+
+    @property
+    def is_empty(self) -> bool:
+        return self.columns.sentences == 0
+
+    @property
+    def line(self) -> int:
+        """Number of the line that comes next."""
+        return self.cursor.line
+
+    def feed(self, const unsigned char[::1] data, Py_ssize_t start=0, bint final=False) -> int:
+        """Read sentences from `start`; where it stopped: at the end, at a sentence not yet whole, or full."""
+        cdef Sentence sentence
+        cdef Py_ssize_t size = data.shape[0]
+        cdef Cursor* cursor = &self.cursor
+        cdef int outcome
+        cdef const char* bytes_
+        if size > LARGEST_INPUT:
+            raise DataError("more than 2 GB in one piece; feed it in smaller ones", source=self.source)
+        if not 0 <= start < size:
+            return size
+        bytes_ = <const char*>&data[0]
+        cursor.at = bytes_ + start
+        cursor.end = bytes_ + size
+        cursor.final = final
+        while not self.is_full:
+            with nogil:
+                outcome = self.read_sentences(&sentence)
+            if outcome == NO_MEMORY:
+                raise MemoryError
+            if outcome == REJECTED:
+                self.keep_reject(&sentence)
+            elif outcome == INCOMPLETE or outcome == NOTHING:
+                break
+        return cursor.at - bytes_
+
+    cdef int read_sentences(self, Sentence* sentence) noexcept nogil:
+        """Sentences until the batch is full, the bytes end or one is rejected."""
+        cdef int outcome = 0
+        cdef Columns* columns = &self.columns
+        while columns.sentences < self.batch_size and self.bytes_in_batch < LARGEST_BATCH:
+            outcome = read_sentence(&self.cursor, columns, sentence)
+            if outcome == NOTHING:
+                return outcome
+            if outcome == 0 and close_sentence(columns, self.cursor.position, sentence.line) < 0:
+                outcome = NO_MEMORY
+            if outcome:
+                roll_back(columns)
+                if outcome == INCOMPLETE:
+                    self.cursor.at = sentence.start
+                    self.cursor.line = sentence.line
+                else:
+                    self.cursor.position += 1
+                return outcome
+            self.cursor.position += 1
+            self.bytes_in_batch += sentence.end - sentence.start
+        return outcome
+
+    cdef keep_reject(self, Sentence* sentence):
+        value = b"" if sentence.value == NULL else PyBytes_FromStringAndSize(
+            sentence.value, min(sentence.value_end - sentence.value, 200))
+        sent_id = None if sentence.sent_id == NULL else PyBytes_FromStringAndSize(
+            sentence.sent_id, sentence.sent_id_end - sentence.sent_id).decode("utf-8", "replace")
+        self.rejects.append(Reject(
+            self.source, sentence.trouble_line, self.cursor.position - 1, sent_id,
+            reason(sentence.trouble, value, sentence.detail, sentence.words),
+            PyBytes_FromStringAndSize(sentence.start, sentence.end - sentence.start) + b"\n",
+        ))
+
+    def take(self):
+        """The sentences so far as a record batch."""
+        self.bytes_in_batch = 0
+        return record_batch(&self.columns, self.source)
+
+    def take_rejects(self) -> list:
+        """The rejects so far."""
+        rejects, self.rejects = self.rejects, []
+        return rejects
+
+    def skip(self, const unsigned char[::1] raw, Py_ssize_t lines, str why) -> None:
+        """Count a stretch of the file as one rejected sentence."""
+        self.rejects.append(Reject(self.source, self.cursor.line, self.cursor.position, None, why, bytes(raw)))
+        self.cursor.position += 1
+        self.cursor.line += lines
+
+
+def parse_bytes(data, str source, long long first_position=0, long long first_line=1):
+    """Whole sentences to a batch of the SENTENCE schema and one of the REJECT schema."""
+    cdef SentenceBuilder builder = SentenceBuilder(source, LARGEST_INPUT, first_position, first_line)
+    builder.bytes_in_batch = -LARGEST_INPUT  # never full
+    builder.feed(data, 0, True)
+    return builder.take(), reject_batch(builder.take_rejects())
+
+
+cdef Py_ssize_t after_last_blank_line(const char* data, Py_ssize_t size) noexcept nogil:
+    cdef Py_ssize_t line_start, line_end = size - 1
+    while line_end >= 0 and data[line_end] != c"\n":
+        line_end -= 1  # a last line that is not whole
+    while line_end >= 0:
+        line_start = line_end
+        while line_start > 0 and data[line_start - 1] != c"\n":
+            line_start -= 1
+        if is_blank(data + line_start, data + line_end):
+            return line_end + 1
+        line_end = line_start - 1
+    return 0
+
+
+def split_point(const unsigned char[::1] data) -> int:
+    """The place after the last blank line, where a new sentence may start; 0 if there is none.
+
+    The data must begin where a line does.
+    """
+    cdef Py_ssize_t place
+    if data.shape[0] == 0:
+        return 0
+    with nogil:
+        place = after_last_blank_line(<const char*>&data[0], data.shape[0])
+    return place

@@ -1,0 +1,3 @@
+import pyarrow as pa
+
+def format_batch(batch: pa.RecordBatch) -> pa.Buffer: ...

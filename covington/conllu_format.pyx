@@ -1,0 +1,302 @@
+"""Arrow batches to CoNLL-U bytes, refusing what could not be read back."""
+
+from libc.stdint cimport uint8_t, uint16_t
+from libc.string cimport memchr, memcmp, memset, strlen
+
+from covington.arrow_buffers cimport buffer_of, release
+from covington.arrow_views cimport (
+    ListView, StringView, is_valid, view_list, view_numbers, view_strings, view_validity,
+)
+from covington.conllu_columns cimport FIELDS, HEAD
+from covington.conllu_comments cimport comment_value
+from covington.text_output cimport Output, put, put_byte, put_number, put_within
+from covington.text_scan cimport next_break, number
+
+from covington.errors import DataError
+from covington.schemas import conform
+
+cdef enum:
+    LONGEST = 65535
+
+cdef enum Trouble:  # in the order of REASONS; 1 is NO_MEMORY
+    LENGTHS = 2, BREAK, NO_WORDS, TOO_LONG, FAR_HEAD, BAD_NODE
+
+REASONS = (
+    "",
+    "",
+    "its lists are not of the same length",
+    "a value holds a tab or a line break",
+    "it has no words",
+    "it has more than 65535 words",
+    "a head is outside the sentence",
+    "a multiword token or an empty node has an ID that does not fit its place",
+)
+
+
+cdef struct Nodes:  # multiword tokens or empty nodes
+    ListView lists
+    StringView fields[FIELDS]
+
+
+cdef struct Sentences:
+    StringView sent_id
+    StringView text
+    ListView comment_lists
+    StringView comments
+    ListView lists[FIELDS]  # by field; 0, the ID, is not used
+    StringView words[FIELDS]  # not used for ID and HEAD
+    const uint16_t* heads
+    const uint8_t* heads_valid
+    Py_ssize_t heads_from
+    Nodes multiword
+    Nodes empty
+
+
+cdef inline bint has(StringView* values, Py_ssize_t place) noexcept nogil:
+    return values.length > 0 and is_valid(values.valid, values.valid_from, place)
+
+
+cdef inline int put_value(Output* output, StringView* values, Py_ssize_t place) noexcept nogil:
+    """One value, `_` for a null or an empty one."""
+    cdef const char* start
+    cdef const char* end
+    if not has(values, place) or values.offsets[place] == values.offsets[place + 1]:
+        return put_byte(output, c"_")
+    start = values.data + values.offsets[place]
+    end = values.data + values.offsets[place + 1]
+    if next_break(start, end) != end:
+        return BREAK
+    return put_within(output, start, end - start, values.data + values.offsets[values.length])
+
+
+cdef int end_line(Output* output) noexcept nogil:
+    """A line feed; a carriage return in front of it would be lost on reading."""
+    if output.block.data[output.size - 1] == c"\r":
+        return BREAK
+    return put_byte(output, c"\n")
+
+
+cdef int put_text(Output* output, const char* prefix, StringView* values, Py_ssize_t place) noexcept nogil:
+    """A comment line of a prefix and a value; nothing for a null."""
+    cdef const char* start
+    cdef Py_ssize_t size
+    cdef int trouble
+    if not has(values, place):
+        return 0
+    start = values.data + values.offsets[place]
+    size = values.offsets[place + 1] - values.offsets[place]
+    if size and memchr(start, c"\n", size) != NULL:
+        return BREAK
+    trouble = put(output, prefix, <Py_ssize_t>strlen(prefix))
+    if trouble == 0 and size:
+        trouble = put(output, start, size)
+    return trouble if trouble else end_line(output)
+
+
+cdef bint is_marker(StringView* values, Py_ssize_t place, const char* marker) noexcept nogil:
+    cdef Py_ssize_t size = values.offsets[place + 1] - values.offsets[place]
+    return size == <Py_ssize_t>strlen(marker) and memcmp(values.data + values.offsets[place], marker, size) == 0
+
+
+cdef bint gives(StringView* comments, Py_ssize_t place, const char* marker, const char* key) noexcept nogil:
+    """Whether a stored comment stands for the metadata `key`."""
+    cdef const char* start
+    cdef const char* end
+    return has(comments, place) and (is_marker(comments, place, marker) or comment_value(
+        comments.data + comments.offsets[place], comments.data + comments.offsets[place + 1],
+        key, <Py_ssize_t>strlen(key), &start, &end,
+    ))
+
+
+cdef int put_comments(Output* output, Sentences* sentences, Py_ssize_t row) noexcept nogil:
+    """The comments in order; sent_id and text come first if no comment has their place."""
+    cdef StringView* comments = &sentences.comments
+    cdef ListView* lists = &sentences.comment_lists
+    cdef Py_ssize_t first = 0, last = 0, place
+    cdef bint sent_id = True, text = True
+    cdef int trouble = 0
+    if lists.length and is_valid(lists.valid, lists.valid_from, row):
+        first, last = lists.offsets[row], lists.offsets[row + 1]
+    for place in range(first, last):
+        sent_id &= not gives(comments, place, b"__SENT_ID__", b"sent_id")
+        text &= not gives(comments, place, b"__TEXT__", b"text")
+    if sent_id:
+        trouble = put_text(output, b"# sent_id = ", &sentences.sent_id, row)
+    if text and trouble == 0:
+        trouble = put_text(output, b"# text = ", &sentences.text, row)
+    for place in range(first, last):
+        if trouble:
+            return trouble
+        if not has(comments, place):
+            continue
+        if is_marker(comments, place, b"__SENT_ID__"):
+            trouble = put_text(output, b"# sent_id = ", &sentences.sent_id, row)
+        elif is_marker(comments, place, b"__TEXT__"):
+            trouble = put_text(output, b"# text = ", &sentences.text, row)
+        elif (
+            comments.offsets[place] < comments.offsets[place + 1]
+            and comments.data[comments.offsets[place]] == c"#"
+        ):
+            trouble = put_text(output, b"", comments, place)
+        else:
+            trouble = put_text(output, b"# ", comments, place)
+    return trouble
+
+
+cdef int put_node(Output* output, Nodes* nodes, Py_ssize_t place) noexcept nogil:
+    cdef int field, trouble = 0
+    for field in range(FIELDS):
+        if trouble == 0 and field:
+            trouble = put_byte(output, c"\t")
+        if trouble == 0:
+            trouble = put_value(output, &nodes.fields[field], place)
+    return trouble if trouble else end_line(output)
+
+
+cdef struct NodeId:
+    long left
+    long right
+
+
+cdef inline NodeId node_id(Nodes* nodes, Py_ssize_t place, char separator) noexcept nogil:
+    """The two numbers of `4-5` or `4.1`; -1 if it is anything else."""
+    cdef StringView* ids = &nodes.fields[0]
+    cdef NodeId result = NodeId(-1, -1)
+    cdef const char* start
+    cdef const char* end
+    cdef const char* middle
+    if not has(ids, place):
+        return result
+    start = middle = ids.data + ids.offsets[place]
+    end = ids.data + ids.offsets[place + 1]
+    while middle < end and middle[0] != separator:
+        middle += 1
+    if middle < end:
+        result.left = number(start, middle)
+        result.right = number(middle + 1, end)
+        if result.right < 0:
+            result.left = -1
+    return result
+
+
+cdef inline void span(ListView* lists, Py_ssize_t row, Py_ssize_t* first, Py_ssize_t* last) noexcept nogil:
+    first[0] = last[0] = 0
+    if lists.length and is_valid(lists.valid, lists.valid_from, row):
+        first[0], last[0] = lists.offsets[row], lists.offsets[row + 1]
+
+
+cdef int put_word(Output* output, Sentences* sentences, Py_ssize_t* firsts, Py_ssize_t index, Py_ssize_t words) noexcept nogil:
+    cdef int field, trouble = put_number(output, index + 1)
+    cdef Py_ssize_t place
+    for field in range(1, FIELDS):
+        if trouble == 0:
+            trouble = put_byte(output, c"\t")
+        if trouble:
+            return trouble
+        place = firsts[field] + index
+        if firsts[field] < 0:
+            trouble = put_byte(output, c"_")
+        elif field != HEAD:
+            trouble = put_value(output, &sentences.words[field], place)
+        elif not is_valid(sentences.heads_valid, sentences.heads_from, place):
+            trouble = put_byte(output, c"_")
+        elif sentences.heads[place] > words:
+            trouble = FAR_HEAD
+        else:
+            trouble = put_number(output, sentences.heads[place])
+    return trouble if trouble else end_line(output)
+
+
+cdef int put_sentence(Output* output, Sentences* sentences, Py_ssize_t row) noexcept nogil:
+    cdef Py_ssize_t firsts[FIELDS]
+    cdef Py_ssize_t first, last, words, index, multiword, multiword_end, empty, empty_end
+    cdef long range_end = 0, minor
+    cdef int field, trouble
+    cdef NodeId node
+    span(&sentences.lists[1], row, &first, &last)
+    words = last - first
+    if words == 0 or words > LONGEST:
+        return NO_WORDS if words == 0 else TOO_LONG
+    for field in range(1, FIELDS):
+        span(&sentences.lists[field], row, &firsts[field], &last)
+        if last - firsts[field] != words:
+            if last != firsts[field] or (
+                sentences.lists[field].length
+                and is_valid(sentences.lists[field].valid, sentences.lists[field].valid_from, row)
+            ):
+                return LENGTHS
+            firsts[field] = -1
+    span(&sentences.multiword.lists, row, &multiword, &multiword_end)
+    span(&sentences.empty.lists, row, &empty, &empty_end)
+    trouble = put_comments(output, sentences, row)
+    for index in range(words + 1):
+        if index and trouble == 0:
+            trouble = put_word(output, sentences, firsts, index - 1, words)
+        minor = 0
+        while empty < empty_end and trouble == 0:
+            node = node_id(&sentences.empty, empty, c".")
+            if node.left != index:
+                break
+            trouble = put_node(output, &sentences.empty, empty) if node.right > minor else BAD_NODE
+            minor = node.right
+            empty += 1
+        if multiword < multiword_end and trouble == 0:
+            node = node_id(&sentences.multiword, multiword, c"-")
+            if node.left == index + 1:
+                if node.left <= range_end or node.right < node.left or node.right > words:
+                    return BAD_NODE
+                range_end = node.right
+                trouble = put_node(output, &sentences.multiword, multiword)
+                multiword += 1
+        if trouble:
+            return trouble
+    if multiword < multiword_end or empty < empty_end:
+        return BAD_NODE
+    return put_byte(output, c"\n")
+
+
+cdef int view_nodes(object array, Nodes* nodes) except -1:
+    cdef int field
+    view_list(array, &nodes.lists)
+    for field in range(FIELDS):
+        view_strings(array.values.field(field), &nodes.fields[field])
+    return 0
+
+
+def format_batch(batch):
+    """The sentences of a record batch as CoNLL-U, in an Arrow buffer."""
+    cdef Sentences sentences
+    cdef Output output
+    cdef Py_ssize_t row, rows = batch.num_rows
+    cdef int field, trouble = 0
+    batch = conform(batch)
+    memset(&sentences, 0, sizeof(Sentences))
+    memset(&output, 0, sizeof(Output))
+    view_strings(batch.column("sent_id"), &sentences.sent_id)
+    view_strings(batch.column("text"), &sentences.text)
+    view_list(batch.column("comments"), &sentences.comment_lists)
+    view_strings(batch.column("comments").values, &sentences.comments)
+    columns = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+    for field, name in enumerate(columns, start=1):
+        view_list(batch.column(name), &sentences.lists[field])
+        values = batch.column(name).values
+        if field == HEAD:
+            sentences.heads = <const uint16_t*>view_numbers(values, sizeof(uint16_t))
+            sentences.heads_valid = view_validity(values)
+            sentences.heads_from = values.offset
+        else:
+            view_strings(values, &sentences.words[field])
+    view_nodes(batch.column("mwt"), &sentences.multiword)
+    view_nodes(batch.column("empty_nodes"), &sentences.empty)
+    with nogil:
+        for row in range(rows):
+            trouble = put_sentence(&output, &sentences, row)
+            if trouble:
+                break
+    if trouble:
+        release(&output.block)
+        if trouble == 1:
+            raise MemoryError
+        place = batch.slice(row, 1).select(["source", "line", "sent_id"]).to_pylist()[0]
+        raise DataError(f"cannot be written as CoNLL-U: {REASONS[trouble]}", **place)
+    return buffer_of(&output.block, output.size)

@@ -1,0 +1,52 @@
+"""Sentences that could not be used: the reason in words, and the batch that keeps their raw text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from covington.schemas import REJECT
+
+COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+
+
+class Reject(NamedTuple):
+    """One row of the REJECT schema."""
+
+    source: str
+    line: int | None
+    position: int
+    sent_id: str | None
+    reason: str
+    raw: bytes
+
+
+def reason(trouble: int, value: bytes, detail: int, words: int) -> str:
+    """What is wrong, from the number that the compiled reader gives (its enum has the same order)."""
+    shown = repr(value[:40].decode("utf-8", "replace"))
+    return (
+        "",
+        f"expected 10 columns separated by tabs, found {detail}",
+        f"column {COLUMNS[detail]} is empty (an unknown value is written _)" if trouble == 2 else "",
+        f"ID {shown} where {detail} was expected",
+        f"multiword token {shown} does not fit here: the next word is {detail}"
+        if value
+        else "a multiword token goes past the last word",
+        f"empty node {shown} does not fit here: the last word was {detail}",
+        f"HEAD {shown} is not the number of a word",
+        f"HEAD {detail} is outside the sentence, which has {words} words",
+        f"comment {shown} after the first word",
+        "comments without a single word",
+        "more than 65535 words",
+        "not valid UTF-8",
+        "no blank line in 64 MB, so this is not taken for a sentence",
+    )[trouble]
+
+
+def reject_batch(rejects: Iterable[Reject]) -> pa.RecordBatch:
+    """Rejects as a record batch."""
+    columns = list(zip(*rejects, strict=True)) or [()] * len(REJECT)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, REJECT, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=REJECT)

@@ -1,0 +1,125 @@
+"""Sentences from files: CoNLL-U in any compression, Parquet, standard input; batch by batch, memory flat."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Protocol
+
+import pyarrow as pa
+
+from covington.compression import decompressed
+from covington.conllu import SentenceBuilder
+from covington.conllu_rejects import Reject, reject_batch
+from covington.errors import DataError
+
+PathOrFile = str | os.PathLike[str] | IO[bytes]
+_LONGEST = 64 << 20  # bytes without a blank line: no sentence, but something else
+_KEPT = 1 << 16  # bytes of such a stretch that its reject keeps
+
+
+class RejectSink(Protocol):
+    """Receives batches of the REJECT schema."""
+
+    def __call__(self, rejects: pa.RecordBatch, /) -> object: ...
+
+
+def read_conllu(
+    path_or_file: PathOrFile,
+    *,
+    batch_size: int = 4096,
+    strict: bool = False,
+    rejects: RejectSink | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Read CoNLL-U (plain, gzip, bzip2, xz or zstd; `-` is standard input) as batches of the SENTENCE schema.
+
+    A sentence that is not well-formed goes to `rejects` as a batch of the REJECT schema and the rest is
+    read on; without `rejects` a warning tells how many there were. `strict` raises a DataError instead.
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+    with opened(path_or_file) as (stream, name):
+        builder = SentenceBuilder(name, batch_size)
+        judge = _Judge(name, strict, rejects)
+        for _ in _fed(builder, decompressed(stream, name)):
+            judge.take(builder.take_rejects())
+            if builder.is_full:
+                yield builder.take()
+        judge.take(builder.take_rejects())
+        if not builder.is_empty:
+            yield builder.take()
+        judge.finish()
+
+
+@contextmanager
+def opened(path_or_file: PathOrFile) -> Iterator[tuple[IO[bytes], str]]:
+    """The stream of a path, of `-`, or of a file that is open already, and its name."""
+    if path_or_file == "-":
+        yield sys.stdin.buffer, "-"
+    elif isinstance(path_or_file, (str, os.PathLike)):
+        with Path(path_or_file).open("rb", buffering=0) as stream:
+            yield stream, os.fspath(path_or_file)
+    else:
+        yield path_or_file, str(getattr(path_or_file, "name", "stream"))
+
+
+def _fed(builder: SentenceBuilder, pieces: Iterator[bytes]) -> Iterator[None]:
+    """Feed the builder, stopping whenever it is full or wants more; the last stop is the end."""
+    data, at = b"", 0
+    for piece in pieces:
+        data, at = data[at:] + piece, 0
+        at = builder.feed(data)
+        while builder.is_full:
+            yield
+            at = builder.feed(data, at)
+        yield
+        if len(data) - at > _LONGEST:
+            data, at = _skipped(builder, data[at:], pieces), 0
+    while at < len(data):
+        at = builder.feed(data, at, final=True)
+        yield
+
+
+def _skipped(builder: SentenceBuilder, data: bytes, pieces: Iterator[bytes]) -> bytes:
+    """Drop an endless line or paragraph up to its blank line; what follows that is given back."""
+    raw, lines = data[:_KEPT], 0
+    while (end := data.find(b"\n\n")) < 0:
+        lines += data.count(b"\n", 0, len(data) - 1)
+        more = next(pieces, None)
+        if more is None:
+            data, end = b"", -1
+            break
+        data = data[-1:] + more
+    lines += data.count(b"\n", 0, end + 1)
+    builder.skip(raw, lines, f"no blank line in {_LONGEST >> 20} MB, so this is not taken for a sentence")
+    return data[end + 1 :]
+
+
+class _Judge:
+    """What is to be done with rejects."""
+
+    def __init__(self, name: str, strict: bool, sink: Callable[[pa.RecordBatch], object] | None) -> None:
+        self.name, self.strict, self.sink = name, strict, sink
+        self.count = 0
+        self.first = ""
+
+    def take(self, rejects: list[Reject]) -> None:
+        if not rejects:
+            return
+        worst = rejects[0]
+        error = DataError(worst.reason, source=self.name, line=worst.line, sent_id=worst.sent_id)
+        if self.strict:
+            raise error
+        self.count += len(rejects)
+        self.first = self.first or str(error)
+        if self.sink is not None:
+            self.sink(reject_batch(rejects))
+
+    def finish(self) -> None:
+        if self.count and self.sink is None:
+            message = f"{self.name}: {self.count} sentences could not be read; the first: {self.first}"
+            warnings.warn(message, stacklevel=3)
