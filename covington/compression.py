@@ -1,4 +1,4 @@
-"""Compressed streams, known by their first bytes on reading and by the file's name on writing; nothing seeks."""
+"""Compressed streams, known by their first bytes on reading, by the name on writing; nothing seeks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import lzma
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, BinaryIO, cast
+from typing import IO, cast
 
 import pyarrow as pa
 
@@ -16,6 +16,8 @@ from covington.errors import DataError
 
 # (first bytes, name for pyarrow): Arrow's decompressors run outside the interpreter; it has none for xz
 _MAGIC = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ\0", "xz"))
+
+PIECE = 1 << 22  # bytes read at a time
 
 
 class Joined:
@@ -41,22 +43,41 @@ class Joined:
         pass
 
 
+class Unclosed:
+    """A file for pyarrow to write to, which it would otherwise close when it is done."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.write = file.write
+
+    def writable(self) -> bool:
+        return True
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def _unpacked(stream: IO[bytes], method: str | None) -> IO[bytes]:
+    if method is None:
+        return stream
+    if method == "xz":
+        return lzma.LZMAFile(stream)
+    return cast(IO[bytes], pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), method))
+
+
 def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
     """Pieces of the text that a stream holds, whatever it was compressed with."""
     start = b""
     while len(start) < 6 and (more := stream.read(6 - len(start))):
         start += more
     method = next((method for magic, method in _MAGIC if start.startswith(magic)), None)
-    joined = Joined(start, stream)
-    source: IO[bytes]
     try:
-        if method is None:
-            source = cast(IO[bytes], joined)
-        elif method == "xz":
-            source = lzma.open(cast(BinaryIO, joined))
-        else:
-            source = pa.CompressedInputStream(pa.PythonFile(joined, mode="r"), method)
-        while piece := source.read(_PIECE):
+        source = _unpacked(cast(IO[bytes], Joined(start, stream)), method)
+        while piece := source.read(PIECE):
             yield piece
     except (EOFError, lzma.LZMAError, pa.ArrowException, OSError) as error:
         if method is None:
@@ -64,12 +85,9 @@ def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
         raise DataError(f"the {method} data is damaged or cut short ({error})", source=name) from None
 
 
-_PIECE = 1 << 22
-
-
 @contextmanager
 def compressed(file: IO[bytes], name: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to that compresses as the ending of the name says; the same text gives the same bytes."""
+    """A file that compresses as the ending of the name says; the same text gives the same bytes."""
     ending = os.fspath(name).rpartition(".")[2].lower()
     if ending == "gz":
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as packed:
@@ -81,7 +99,7 @@ def compressed(file: IO[bytes], name: str | os.PathLike[str]) -> Iterator[IO[byt
         with lzma.open(file, "wb") as packed_xz:
             yield cast(IO[bytes], packed_xz)
     elif ending == "zst":
-        with pa.CompressedOutputStream(pa.PythonFile(file, mode="w"), "zstd") as packed_zst:
+        with pa.CompressedOutputStream(pa.PythonFile(Unclosed(file), mode="w"), "zstd") as packed_zst:
             yield packed_zst
     else:
         yield file

@@ -13,7 +13,7 @@ from covington.text_output cimport Output, put, put_byte, put_number, put_within
 from covington.text_scan cimport next_break, number
 
 from covington.errors import DataError
-from covington.schemas import conform
+from covington.schemas.conform import conform
 
 cdef enum:
     LONGEST = 65535

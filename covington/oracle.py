@@ -67,7 +67,9 @@ def apply(
 
     result = state.apply(heads, i, j, TRANSITIONS.index(transition), system == "monotonic", explicit)
     if result is None:
-        raise OptionError(f"{transition} is not allowed with the focus words {i} and {j} in the {system} system")
+        raise OptionError(
+            f"{transition} is not allowed with the focus words {i} and {j} in the {system} system"
+        )
     return result
 
 

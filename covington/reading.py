@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 import pyarrow as pa
 
 from covington.compression import decompressed
 from covington.conllu import SentenceBuilder
-from covington.conllu_rejects import Reject, reject_batch
 from covington.errors import DataError
+from covington.parquet import read_parquet
+from covington.rejecting import RejectSink, judged
 
 PathOrFile = str | os.PathLike[str] | IO[bytes]
 _LONGEST = 64 << 20  # bytes without a blank line: no sentence, but something else
 _KEPT = 1 << 16  # bytes of such a stretch that its reject keeps
-
-
-class RejectSink(Protocol):
-    """Receives batches of the REJECT schema."""
-
-    def __call__(self, rejects: pa.RecordBatch, /) -> object: ...
 
 
 def read_conllu(
@@ -42,17 +36,40 @@ def read_conllu(
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, not {batch_size}")
-    with opened(path_or_file) as (stream, name):
+    with opened(path_or_file) as (stream, name), judged(name, strict, rejects) as judge:
         builder = SentenceBuilder(name, batch_size)
-        judge = _Judge(name, strict, rejects)
         for _ in _fed(builder, decompressed(stream, name)):
-            judge.take(builder.take_rejects())
+            judge(builder.take_rejects())
             if builder.is_full:
                 yield builder.take()
-        judge.take(builder.take_rejects())
         if not builder.is_empty:
             yield builder.take()
-        judge.finish()
+
+
+def read_sentences(
+    path_or_file: PathOrFile,
+    *,
+    batch_size: int = 4096,
+    strict: bool = False,
+    rejects: RejectSink | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Read Parquet (a file that ends in `.parquet`, or a folder of them) or else CoNLL-U."""
+    if not isinstance(path_or_file, (str, os.PathLike)):
+        yield from read_conllu(path_or_file, batch_size=batch_size, strict=strict, rejects=rejects)
+        return
+    for path in sentence_files(path_or_file):
+        read = read_parquet if path.endswith(".parquet") else read_conllu
+        yield from read(path, batch_size=batch_size, strict=strict, rejects=rejects)
+
+
+def sentence_files(path: str | os.PathLike[str]) -> list[str]:
+    """The file itself, or the Parquet files of a folder in the order of their names."""
+    if not Path(path).is_dir():
+        return [os.fspath(path)]
+    files = sorted(str(file) for file in Path(path).glob("*.parquet"))
+    if not files:
+        raise DataError("the folder holds no .parquet files", source=os.fspath(path))
+    return files
 
 
 @contextmanager
@@ -97,29 +114,3 @@ def _skipped(builder: SentenceBuilder, data: bytes, pieces: Iterator[bytes]) -> 
     lines += data.count(b"\n", 0, end + 1)
     builder.skip(raw, lines, f"no blank line in {_LONGEST >> 20} MB, so this is not taken for a sentence")
     return data[end + 1 :]
-
-
-class _Judge:
-    """What is to be done with rejects."""
-
-    def __init__(self, name: str, strict: bool, sink: Callable[[pa.RecordBatch], object] | None) -> None:
-        self.name, self.strict, self.sink = name, strict, sink
-        self.count = 0
-        self.first = ""
-
-    def take(self, rejects: list[Reject]) -> None:
-        if not rejects:
-            return
-        worst = rejects[0]
-        error = DataError(worst.reason, source=self.name, line=worst.line, sent_id=worst.sent_id)
-        if self.strict:
-            raise error
-        self.count += len(rejects)
-        self.first = self.first or str(error)
-        if self.sink is not None:
-            self.sink(reject_batch(rejects))
-
-    def finish(self) -> None:
-        if self.count and self.sink is None:
-            message = f"{self.name}: {self.count} sentences could not be read; the first: {self.first}"
-            warnings.warn(message, stacklevel=3)

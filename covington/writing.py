@@ -17,7 +17,7 @@ from covington.conllu import format_batch
 def write_conllu(
     batches: Iterable[pa.RecordBatch] | pa.Table, path_or_file: str | os.PathLike[str] | IO[bytes]
 ) -> None:
-    """Write batches of the SENTENCE schema as CoNLL-U; `-` is standard output, `.gz` and the like compress."""
+    """Write batches of the SENTENCE schema as CoNLL-U; `-` is standard output, `.gz` etc. compress."""
     if isinstance(batches, pa.Table):
         batches = batches.to_batches()
     if path_or_file == "-":

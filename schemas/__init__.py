@@ -41,6 +41,9 @@ SENTENCE = pa.schema(
     metadata={"covington.schema": str(VERSION)},
 )
 
+#: The columns that have one entry per word, in the order of CoNLL-U.
+WORD_COLUMNS = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+
 #: What the parser adds to a sentence.
 PARSE = [
     pa.field("model", pa.string()),
@@ -60,7 +63,3 @@ REJECT = pa.schema(
     ],
     metadata={"covington.schema": str(VERSION)},
 )
-
-
-def conform(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch

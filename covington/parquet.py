@@ -1,0 +1,146 @@
+"""Sentences in Parquet: ours in a fixed shape and the same bytes every time, others' as far as they go."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from covington.atomic import atomic_file
+from covington.conllu_rejects import Reject
+from covington.errors import DataError
+from covington.rejecting import RejectSink, judged
+from covington.schemas import PARSE, SENTENCE, VERSION, WORD_COLUMNS
+from covington.schemas.conform import conform
+
+ROW_GROUP = 32_768  # sentences, about half a million words
+_LONGEST = 65_535
+
+
+def write_parquet(batches: Iterable[pa.RecordBatch] | pa.Table, path: str | os.PathLike[str]) -> None:
+    """Write batches as Parquet: zstd, row groups of one size, page checksums; atomic and deterministic."""
+    if isinstance(batches, pa.Table):
+        batches = batches.to_batches()
+    with atomic_file(path) as file:
+        writer: pq.ParquetWriter | None = None
+        try:
+            for table in _row_groups(map(conform, batches)):
+                if writer is None:
+                    writer = _writer(file, table.schema)
+                writer.write_table(table, row_group_size=ROW_GROUP)
+            if writer is None:
+                writer = _writer(file, SENTENCE)
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+def _writer(file: object, schema: pa.Schema) -> pq.ParquetWriter:
+    return pq.ParquetWriter(
+        file,
+        schema.with_metadata(SENTENCE.metadata),
+        compression="zstd",
+        version="2.6",
+        use_compliant_nested_type=True,
+        write_page_checksum=True,
+    )
+
+
+def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Tables of ROW_GROUP sentences in one piece, so that the bytes do not depend on how they came."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        while rows >= ROW_GROUP:
+            table = pa.Table.from_batches(waiting)
+            yield table.slice(0, ROW_GROUP).combine_chunks()
+            waiting = table.slice(ROW_GROUP).to_batches()
+            rows -= ROW_GROUP
+    if rows:
+        yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+def read_parquet(
+    path: str | os.PathLike[str],
+    *,
+    batch_size: int = 4096,
+    strict: bool = False,
+    rejects: RejectSink | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Read Parquet with one row per sentence and parallel lists as batches of the SENTENCE schema.
+
+    The columns may be of any string or list type, heads may be text, and only `tokens` must be there.
+    A row whose lists do not fit together goes to `rejects` (its raw text is JSON), as in read_conllu.
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+    name = os.fspath(path)
+    position = 0
+    with judged(name, strict, rejects) as judge:
+        for batch in _batches(name, batch_size):
+            batch = conform(batch, name, position)
+            good, bad = _sorted_out(batch, name, position)
+            judge(bad)
+            position += batch.num_rows
+            if good.num_rows:
+                yield good
+
+
+def _batches(name: str, batch_size: int) -> Iterator[pa.RecordBatch]:
+    try:
+        with pq.ParquetFile(Path(name).open("rb"), page_checksum_verification=True) as file:
+            version = (file.schema_arrow.metadata or {}).get(b"covington.schema", b"0")
+            if not version.isdigit() or int(version) > VERSION:
+                raise DataError(
+                    f"its schema is version {version.decode()}, this program knows {VERSION}", source=name
+                )
+            known = {field.name for field in (*SENTENCE, *PARSE)}
+            columns = [column for column in file.schema_arrow.names if column in known]
+            yield from file.iter_batches(batch_size=batch_size, columns=columns, use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise DataError(f"cannot be read as Parquet ({str(error).strip()})", source=name) from None
+
+
+def _sorted_out(batch: pa.RecordBatch, name: str, position: int) -> tuple[pa.RecordBatch, list[Reject]]:
+    """The rows that are sentences, and the others with what is wrong with them."""
+    words = _lengths(batch.column("tokens"))
+    wrong = {"it has no words": words <= 0, "more than 65535 words": words > _LONGEST}
+    for column in WORD_COLUMNS[1:]:
+        lengths = _lengths(batch.column(column))
+        wrong[f"{column!r} has not as many entries as 'tokens'"] = (lengths >= 0) & (lengths != words)
+    wrong["a head is outside the sentence"] = _largest_heads(batch.column("head")) > np.maximum(words, 0)
+    bad = np.logical_or.reduce(list(wrong.values()))
+    if not bad.any():
+        return batch, []
+    rejects = []
+    for row in np.flatnonzero(bad):
+        reason = next(reason for reason, rows in wrong.items() if rows[row])
+        content = batch.slice(row, 1).to_pylist()[0]
+        raw = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+        rejects.append(Reject(name, None, position + int(row), content["sent_id"], reason, raw))
+    return batch.filter(pa.array(~bad)), rejects
+
+
+def _lengths(lists: pa.ListArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Number of entries per row, -1 for a null list."""
+    result: np.ndarray[tuple[int], np.dtype[np.int64]] = (
+        lists.value_lengths().cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    )
+    return result
+
+
+def _largest_heads(heads: pa.ListArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    lengths = np.maximum(_lengths(heads), 0)
+    largest = np.zeros(len(heads), np.int64)
+    values = heads.flatten().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    np.maximum.at(largest, np.repeat(np.arange(len(heads)), lengths), values)
+    return largest

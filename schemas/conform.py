@@ -1,0 +1,131 @@
+"""Tables that somebody else wrote, brought to the SENTENCE schema: other types, missing columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from covington.schemas import PARSE, SENTENCE
+
+from covington.errors import DataError
+
+_LISTS = (
+    pa.types.is_list,
+    pa.types.is_large_list,
+    pa.types.is_fixed_size_list,
+    pa.types.is_list_view,
+    pa.types.is_large_list_view,
+)
+_KEEPS_UNDERSCORE = ("tokens", "comments", "flags")  # elsewhere `_` is a missing value
+
+
+def conform(batch: pa.RecordBatch, source: str | None = None, first_position: int = 0) -> pa.RecordBatch:
+    """The batch with the columns and types of SENTENCE, and those of PARSE that it has.
+
+    Only `tokens` must be there. Columns that the schemas do not know are left out. `source` and
+    `first_position` fill the columns of that name where the table has none.
+    """
+    fields = [*SENTENCE, *(field for field in PARSE if field.name in batch.schema.names)]
+    if [*batch.schema] == fields:
+        return batch
+    if "tokens" not in batch.schema.names:
+        have = ", ".join(batch.schema.names) or "none"
+        raise DataError(
+            f"there is no column 'tokens' (a list of words per sentence); it has: {have}", source=source
+        )
+    arrays = []
+    for field in fields:
+        if field.name in batch.schema.names:
+            arrays.append(_column(batch.column(field.name), field, source))
+        elif field.name == "source" and source is not None:
+            arrays.append(pa.repeat(pa.scalar(source), batch.num_rows))
+        elif field.name == "position" and source is not None:
+            arrays.append(pa.array(range(first_position, first_position + batch.num_rows), pa.int64()))
+        else:
+            arrays.append(pa.nulls(batch.num_rows, field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, metadata=SENTENCE.metadata))
+
+
+def _column(array: pa.Array, field: pa.Field, source: str | None) -> pa.Array:
+    if array.type == field.type and field.name not in ("mwt", "empty_nodes"):
+        plain = array
+    else:
+        try:
+            plain = _cast(array, field)
+        except (pa.ArrowException, TypeError) as error:
+            reason = f"column {field.name!r} is {array.type} where {field.type} is expected ({error})"
+            raise DataError(reason, source=source) from None
+    strings = pa.types.is_list(plain.type) and plain.type.value_type == pa.string()
+    if strings and field.name not in _KEEPS_UNDERSCORE:
+        return _with_values(plain, _without_underscores)
+    return plain
+
+
+def _cast(array: pa.Array, field: pa.Field) -> pa.Array:
+    if field.name in ("mwt", "empty_nodes"):
+        return _nodes(array, field.type)
+    if field.name == "head":
+        return _heads(array)
+    if pa.types.is_list(field.type) and field.type.value_type == pa.string():
+        _refuse_numbers(array.type)
+    return array.cast(field.type)
+
+
+def _refuse_numbers(type_: pa.DataType) -> None:
+    """Class labels stored as numbers would turn into the words "0", "1", ...: better to say so."""
+    if any(is_list(type_) for is_list in _LISTS) and pa.types.is_integer(type_.value_type):
+        raise TypeError("numbers: class labels must be turned into their names first")
+
+
+def _heads(array: pa.Array) -> pa.Array:
+    """Heads as 16-bit numbers; written as text they are read, and `_` or nothing is null."""
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), SENTENCE.field("head").type)
+    lists = array.cast(pa.list_(array.type.value_type))
+    if not pa.types.is_integer(array.type.value_type) and not pa.types.is_null(array.type.value_type):
+        lists = _with_values(lists.cast(pa.list_(pa.string())), _without_underscores)
+    return lists.cast(SENTENCE.field("head").type)
+
+
+def _without_underscores(values: pa.Array) -> pa.Array:
+    missing = pc.is_in(values, pa.array(["_", ""]))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), values) if pc.any(missing).as_py() else values
+
+
+def _with_values(lists: pa.ListArray, change: object) -> pa.ListArray:
+    """The same lists of changed values."""
+    assert callable(change)
+    values = change(lists.values)
+    if values is lists.values:
+        return lists
+    validity = lists.buffers()[0]
+    buffers = [validity, lists.buffers()[1]]
+    return pa.Array.from_buffers(pa.list_(values.type), len(lists), buffers, -1, lists.offset, [values])
+
+
+def _nodes(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Multiword tokens or empty nodes; fields that are not there are null."""
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), type_)
+    lists = array.cast(pa.list_(array.type.value_type))
+    if pa.types.is_null(lists.type.value_type):
+        return lists.cast(type_)
+    if not pa.types.is_struct(lists.type.value_type):
+        raise TypeError("expected a list of structs")
+    return _with_values(lists, lambda values: _struct(values, list(type_.value_type)))
+
+
+def _struct(values: pa.StructArray, fields: Sequence[pa.Field]) -> pa.StructArray:
+    names = [field.name for field in values.type]
+    children = [
+        _without_underscores_but_form(values.field(field.name).cast(pa.string()), field.name)
+        if field.name in names
+        else pa.nulls(len(values), pa.string())
+        for field in fields
+    ]
+    return pa.StructArray.from_arrays(children, fields=list(fields), mask=values.is_null())
+
+
+def _without_underscores_but_form(values: pa.Array, name: str) -> pa.Array:
+    return values if name == "form" else _without_underscores(values)
