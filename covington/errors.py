@@ -37,3 +37,7 @@ class ModelError(CovingtonError):
 
 class OptionError(CovingtonError):
     """Options that do not go together or are out of range; the command line exits with 2."""
+
+
+class SearchLimitError(CovingtonError):
+    """The exact loss was not found within the number of configurations that may be looked at."""

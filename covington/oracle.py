@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from covington import costs as _costs
 from covington.errors import OptionError
+from covington.exact import exact_loss as exact_loss  # the search has a module of its own
 
 TRANSITIONS = ("Shift", "NoArc", "LeftArc", "RightArc")
 ORACLES = ("static", "monotonic", "lower", "pc-upper", "upper")
@@ -22,7 +23,7 @@ Heads = Sequence[int]
 
 def loss_bounds(heads: Heads, gold: Heads, i: int, j: int, root: str = "explicit") -> tuple[int, int, int]:
     """The three bounds of the non-monotonic loss: |U|, |U| + n_pc(A ∪ I), |U| + n_c(A ∪ I)."""
-    explicit = _check(heads, gold, i, j, root)
+    explicit = check_configuration(heads, gold, i, j, root)
     lower = _costs.unreachable(heads, gold, i, j, explicit)
     problematic = _costs.cycles(heads, gold, i, j, explicit, True)
     every = _costs.cycles(heads, gold, i, j, explicit, False)
@@ -31,14 +32,14 @@ def loss_bounds(heads: Heads, gold: Heads, i: int, j: int, root: str = "explicit
 
 def monotonic_loss(heads: Heads, gold: Heads, i: int, j: int, root: str = "explicit") -> int:
     """The exact loss of a configuration in the monotonic system (Algorithm 1)."""
-    return _costs.monotonic_loss(heads, gold, i, j, _check(heads, gold, i, j, root))
+    return _costs.monotonic_loss(heads, gold, i, j, check_configuration(heads, gold, i, j, root))
 
 
 def transition_costs(
     heads: Heads, gold: Heads, i: int, j: int, oracle: str, root: str = "explicit"
 ) -> dict[str, int]:
     """How much each allowed transition raises the oracle's loss, up to a constant that all of them share."""
-    explicit = _check(heads, gold, i, j, root)
+    explicit = check_configuration(heads, gold, i, j, root)
     if oracle not in ORACLES:
         raise OptionError(f"oracle {oracle!r} is none of {', '.join(ORACLES)}")
     if not (0 if explicit else 1) <= i or j > len(gold):
@@ -56,7 +57,7 @@ def apply(
     root: str = "explicit",
 ) -> tuple[list[int], int, int]:
     """The configuration a transition leads to, as (heads, i, j); OptionError where it is not allowed."""
-    explicit = _check(heads, heads, i, j, root, gold_is_tree=False)
+    explicit = check_configuration(heads, heads, i, j, root, gold_is_tree=False)
     if transition not in TRANSITIONS:
         raise OptionError(f"transition {transition!r} is none of {', '.join(TRANSITIONS)}")
     if system not in SYSTEMS:
@@ -73,7 +74,9 @@ def apply(
     return result
 
 
-def _check(heads: Heads, gold: Heads, i: int, j: int, root: str, gold_is_tree: bool = True) -> bool:
+def check_configuration(
+    heads: Heads, gold: Heads, i: int, j: int, root: str, gold_is_tree: bool = True
+) -> bool:
     """Refuse what is not a configuration; True for the explicit root."""
     if root not in ROOTS:
         raise OptionError(f"root {root!r} is none of {', '.join(ROOTS)}")
