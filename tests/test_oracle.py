@@ -136,7 +136,7 @@ def test_exact_loss_lies_between_the_bounds(data: st.DataObject) -> None:
 
 
 def test_an_exhausted_search_says_so() -> None:
-    # 1 → 2 was built by mistake and 0 → 2 is lost; gold 2 → 4 → 1 → 3 are to come, and 4 → 1 closes 1 → 2 → 4 → 1
+    # 1 → 2 is a mistake and 0 → 2 is lost; gold 2 → 4, 4 → 1 and 1 → 3 are to come, and 4 → 1 closes a cycle
     arguments = ([-1, 1, -1, -1], [4, 0, 1, 2], 2, 3)
     assert oracle.loss_bounds(*arguments) == (1, 2, 2)
     assert oracle.exact_loss(*arguments) == 2
