@@ -1,0 +1,32 @@
+from typing import Any
+
+from covington.features import Program
+from covington.frozen import FrozenWeights
+from covington.sentences import Sentences
+
+COUNTS: tuple[str, ...]
+
+class Decoder:
+    def __init__(
+        self,
+        weights: FrozenWeights,
+        program: Program,
+        labels: int,
+        explicit_root: bool,
+        monotonic: bool,
+        single_root: bool,
+        root_label: int,
+    ) -> None: ...
+    def run(
+        self,
+        sentences: Sentences,
+        first: int,
+        last: int,
+        longest: int,
+        heads: Any,
+        labels: Any,
+        margins: Any = None,
+        gold: Any = None,
+    ) -> None: ...
+    def take_counts(self) -> dict[str, int]: ...
+    def trace(self, sentences: Sentences) -> list[tuple[int, int, int, int, int]]: ...

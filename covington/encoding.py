@@ -1,0 +1,126 @@
+"""From Arrow batches to encoded sentences: finds the columns, checks that they fit, hands over the buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from covington.errors import DataError
+from covington.sentences import Sentences, first_bad_tree
+from covington.templates import WORD_ATTRIBUTES
+
+#: columns that word attributes can come from
+COLUMNS = ("tokens", "upos", "xpos", "feats", "lemmas")
+LONGEST = 65_535  # words: what the `head` column can number
+
+
+def encode(
+    batch: pa.RecordBatch, attributes: list[str], tag: str, labels: Sequence[str] | None = None
+) -> Sentences:
+    """Encode a batch for a list of word attributes; with `labels` its gold trees too."""
+    lengths = word_counts(batch)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    wanted = {WORD_ATTRIBUTES[letter][0] for attribute in attributes for letter in attribute}
+    columns = {name: strings(batch, tag if name == "tag" else name, lengths) for name in wanted}
+    if labels is None:
+        return Sentences(attributes, offsets, columns)
+    heads = gold_heads(batch, lengths)
+    _check_trees(batch, offsets, heads)
+    return Sentences(attributes, offsets, columns, heads, _gold_labels(batch, lengths, labels))
+
+
+def word_counts(batch: pa.RecordBatch) -> Any:
+    """Words per sentence, by the `tokens` column."""
+    if "tokens" not in batch.schema.names:
+        raise DataError(f"there is no column 'tokens'; the columns are {', '.join(batch.schema.names)}")
+    return _lengths(batch.column("tokens"))
+
+
+def strings(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.StringArray | None:
+    """A list column as one string per word; None where the data has no such column or nothing in it."""
+    flat = _flat(batch, name, lengths)
+    if flat is None or flat.null_count == len(flat):
+        return None
+    return flat if flat.type == pa.string() else flat.cast(pa.string())
+
+
+def has_column(batch: pa.RecordBatch, name: str) -> bool:
+    """Is there anything in a column?"""
+    return strings(batch, name, word_counts(batch)) is not None
+
+
+def gold_heads(batch: pa.RecordBatch, lengths: Any) -> Any:
+    """The heads as int32; -1 where there is none."""
+    flat = _flat(batch, "head", lengths)
+    if flat is None:
+        return np.full(int(lengths.sum()), -1, dtype=np.int32)
+    return np.asarray(pc.fill_null(flat.cast(pa.int32()), -1))
+
+
+def _gold_labels(batch: pa.RecordBatch, lengths: Any, labels: Sequence[str]) -> Any:
+    flat = strings(batch, "deprel", lengths)
+    if flat is None:
+        raise DataError("the training data has no labels (column 'deprel')")
+    numbers = pc.index_in(flat, value_set=pa.array(labels, pa.string()))
+    if numbers.null_count:
+        sentence, word = _place(lengths, int(np.asarray(numbers.is_null()).argmax()))
+        raise _error(batch, sentence, f"word {word} has no label that the model knows (column 'deprel')")
+    return np.asarray(numbers)
+
+
+def _check_trees(batch: pa.RecordBatch, offsets: Any, heads: Any) -> None:
+    bad = first_bad_tree(offsets, heads)
+    if bad is not None:
+        sentence, word, reason = bad
+        head = heads[offsets[sentence] + word - 1]
+        what = f"head {head} of word {word} is {reason}" if head >= 0 else f"word {word} has no head"
+        raise _error(batch, sentence, f"not a tree: {what} (column 'head')")
+
+
+def _lengths(column: pa.Array) -> Any:
+    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+        raise DataError(f"a column of lists was expected, not {column.type}")
+    return np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
+
+
+def _flat(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.Array | None:
+    """The values of a list column, one per word; rows without a list get nulls."""
+    if name not in batch.schema.names or pa.types.is_null(batch.schema.field(name).type):
+        return None
+    column = batch.column(name)
+    found = _lengths(column)
+    flat = column.flatten()
+    if np.array_equal(found, lengths):
+        return flat
+    wrong = (found != lengths) & (found != 0)
+    if wrong.any():
+        sentence = int(wrong.argmax())
+        raise _error(
+            batch, sentence, f"column {name!r} has {found[sentence]} values for {lengths[sentence]} words"
+        )
+    place = np.where(np.repeat(found == lengths, lengths), 0, -1)
+    place[place == 0] = np.arange(len(flat))
+    return flat.take(pa.array(place, pa.int64(), mask=place < 0))
+
+
+def _place(lengths: Any, token: int) -> tuple[int, int]:
+    ends = np.cumsum(lengths)
+    sentence = int(np.searchsorted(ends, token, side="right"))
+    return sentence, token - int(ends[sentence] - lengths[sentence]) + 1
+
+
+def _error(batch: pa.RecordBatch, sentence: int, reason: str) -> DataError:
+    def value(name: str) -> Any:
+        return batch.column(name)[sentence].as_py() if name in batch.schema.names else None
+
+    sent_id = value("sent_id")
+    return DataError(
+        reason,
+        source=value("source"),
+        line=value("line"),
+        sent_id=sent_id if sent_id is not None else f"number {sentence + 1} of its batch",
+    )

@@ -1,0 +1,118 @@
+"""Feature extraction: a small interpreter for the tables of templates.py."""
+
+from libc.stdint cimport int32_t, uint64_t
+
+from covington.hashing cimport SEED, hash_bytes, mix
+from covington.state cimport Configuration
+
+from covington import templates as tables
+from covington.errors import OptionError
+
+
+cdef class Program:
+    """The translation of a list of templates."""
+
+    def __cinit__(self, names):
+        parsed = [tables.parse_template(name) for name in names]
+        self.names = list(names)
+        self.attributes = sorted({atom.word for template in parsed for atom in template.atoms if atom.word})
+        self.width = len(self.attributes)
+        for number, name in enumerate(tables.GROUPS):
+            self.translate(number, [template for template in parsed if template.group == name])
+
+    def translate(self, int number, list templates):
+        cdef Group *group = &self.groups[number]
+        cdef int t, p
+        cells = []
+        if len(templates) > MOST_TEMPLATES:
+            raise OptionError(f"more than {MOST_TEMPLATES} templates of one kind")
+        group.templates = len(templates)
+        for t, template in enumerate(templates):
+            name = template.name.encode()
+            group.seed[t] = hash_bytes(name, len(name))
+            parts = [(atom.node, atom.word) for atom in template.atoms if atom.word]
+            parts += [(atom.node, state) for atom in template.atoms for state in atom.state]
+            if len(parts) > MOST_PARTS:
+                raise OptionError(f"template {template.name!r} has more than {MOST_PARTS} parts")
+            group.parts[t] = len(parts)
+            for p, part in enumerate(parts):
+                if part not in cells:
+                    cells.append(part)
+                group.part[t][p] = cells.index(part)
+        if len(cells) > MOST_CELLS:
+            raise OptionError(f"templates ask for more than {MOST_CELLS} values of one kind")
+        group.cells = len(cells)
+        for t, (node, attribute) in enumerate(cells):
+            group.node[t] = tables.NODES.index(node)
+            if attribute in self.attributes and attribute not in tables.STATE_ATTRIBUTES:
+                group.source[t] = self.attributes.index(attribute)
+            else:
+                group.source[t] = -1 - tables.STATE_ATTRIBUTES.index(attribute)
+
+
+cdef inline int head_of(const Configuration *c, int word) noexcept nogil:
+    """The head of a word; nobody for an explicit "none" and for the heads of the root and of nobody."""
+    cdef int head = c.head[word]
+    return c.nobody if head < 0 else head
+
+
+cdef inline int find(const Configuration *c, int node) noexcept nogil:
+    """The word that stands at a node, in the order of templates.NODES."""
+    cdef int i = c.i, j = c.j
+    if node == 0: return i
+    if node == 1: return i - 1 if i - 1 >= c.first else c.nobody
+    if node == 2: return i - 2 if i - 2 >= c.first else c.nobody
+    if node == 3: return i + 1
+    if node == 4: return head_of(c, i)
+    if node == 5: return head_of(c, head_of(c, i))
+    if node == 6: return c.left_farthest[i]
+    if node == 7: return c.left_nearest[i]
+    if node == 8: return c.right_farthest[i]
+    if node == 9: return c.right_nearest[i]
+    if node == 10: return j
+    if node == 11: return j + 1
+    if node == 12: return j + 2 if j + 2 <= c.n else c.nobody
+    if node == 13: return j + 3 if j + 3 <= c.n else c.nobody
+    if node == 14: return j - 1 if j - 1 >= c.first else c.nobody
+    if node == 15: return head_of(c, j)
+    if node == 16: return head_of(c, head_of(c, j))
+    if node == 17: return c.left_farthest[j]
+    if node == 18: return c.left_nearest[j]
+    if node == 19: return c.open_first
+    return c.open_last
+
+
+cdef void load_cells(const Group *group, const Configuration *c, const uint64_t *values, int width,
+                     uint64_t *cells) noexcept nogil:
+    """Fetch the values that a group of templates asks for."""
+    cdef int cell, word, source, distance
+    for cell in range(group.cells):
+        word = find(c, group.node[cell])
+        source = group.source[cell]
+        if source >= 0:
+            cells[cell] = values[<size_t>word * width + source]
+        elif source == -1:
+            cells[cell] = <uint64_t>(c.label[word] + 2)
+        elif source == -2:
+            distance = c.j - c.i
+            cells[cell] = distance if distance < FARTHEST else FARTHEST
+        elif source == -3:
+            cells[cell] = c.left_valency[word]
+        elif source == -4:
+            cells[cell] = c.right_valency[word]
+        elif source == -5:
+            cells[cell] = c.left_labels[word]
+        else:
+            cells[cell] = c.right_labels[word]
+
+
+cdef int make_keys(const Group *group, const uint64_t *cells, uint64_t *keys) noexcept nogil:
+    """One key per template; 0 is left for empty places in tables."""
+    cdef int t, p
+    cdef uint64_t key
+    for t in range(group.templates):
+        key = group.seed[t]
+        for p in range(group.parts[t]):
+            key = mix(key, cells[group.part[t][p]])
+        keys[t] = key if key != 0 else 1
+    return group.templates

@@ -1,0 +1,160 @@
+"""Looking up frozen weights, and laying them out when a model is saved."""
+
+from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
+
+import numpy as np
+
+from covington.errors import ModelError
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #if defined(__GNUC__) || defined(__clang__)
+    #define covington_prefetch(address) __builtin_prefetch(address)
+    #else
+    #define covington_prefetch(address)
+    #endif
+    #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__)
+    #define COVINGTON_CLONES __attribute__((target_clones("avx2", "default")))
+    #else
+    #define COVINGTON_CLONES
+    #endif
+    /* The compiler vectorises this; the machine's widest version is chosen when the program starts. */
+    COVINGTON_CLONES static void covington_add_row(int32_t *scores, const int16_t *row, int count) {
+        for (int k = 0; k < count; k++) scores[k] += row[k];
+    }
+    """
+    void covington_prefetch(const void *address) noexcept nogil
+    void covington_add_row(int32_t *scores, const int16_t *row, int count) noexcept nogil
+
+
+cdef inline uint64_t bucket_of(uint64_t key, uint64_t buckets) noexcept nogil:
+    return ((key >> 32) * buckets) >> 32
+
+
+cdef inline uint32_t fingerprint_of(uint64_t key) noexcept nogil:
+    cdef uint32_t low = <uint32_t>key
+    return low if low != 0 else 1
+
+
+cdef class FrozenWeights:
+    """Read-only weights over arrays of a model file."""
+
+    def __cinit__(self, int classes, const uint32_t[:, ::1] places, const uint32_t[::1] rows):
+        if not 4 <= classes <= 65534:
+            raise ModelError(f"a model with {classes} classes cannot be used")
+        if places.shape[0] < PLACES or places.shape[0] % PLACES or places.shape[1] != 4:
+            raise ModelError("the table of features does not have its shape")
+        if places.shape[0] // PLACES >= 1 << 31:
+            raise ModelError("the table of features is too large")
+        self.owner = (places, rows)
+        self.classes = classes
+        self.width = 1 << (classes - 1).bit_length()
+        self.places = <const Place *>&places[0, 0]
+        self.buckets = places.shape[0] // PLACES
+        self.rows_length = rows.shape[0]
+        if self.rows_length:
+            self.rows = <const Pair *>&rows[0]
+
+    cdef void prefetch(self, const uint64_t *keys, int count) noexcept nogil:
+        cdef int k
+        for k in range(count):
+            covington_prefetch(self.places + PLACES * bucket_of(keys[k], self.buckets))
+
+    cdef void score(self, const uint64_t *keys, int count, int32_t *scores) noexcept nogil:
+        """Add the weights of all features to the scores; `scores` has `width` places."""
+        cdef int k, p, e, length, mask = self.width - 1
+        cdef uint64_t bucket, start, looked
+        cdef uint32_t fingerprint
+        cdef const Place *place
+        cdef const Pair *pairs
+        for k in range(count):
+            bucket = bucket_of(keys[k], self.buckets)
+            fingerprint = fingerprint_of(keys[k])
+            for looked in range(self.buckets):
+                place = self.places + PLACES * bucket
+                for p in range(PLACES):
+                    if place[p].fingerprint == fingerprint:
+                        break
+                else:
+                    if place[PLACES - 1].fingerprint == 0:
+                        break                                   # the bucket has room: the feature is not there
+                    bucket += 1                                 # a full bucket flows over into the next
+                    if bucket == self.buckets:
+                        bucket = 0
+                    continue
+                pairs = &place[p].pairs[0]
+                if pairs[0].number != ROW:
+                    for e in range(PAIRS):                      # pairs that are not needed add 0
+                        scores[pairs[e].number & mask] += pairs[e].weight
+                    break
+                length = <uint16_t>pairs[0].weight
+                start = (<const uint32_t *>pairs)[1]
+                if length == 0:
+                    if start + (self.classes + 1) // 2 <= self.rows_length:
+                        covington_add_row(scores, <const int16_t *>(self.rows + start), self.classes)
+                elif start + length <= self.rows_length:
+                    for e in range(length):
+                        scores[self.rows[start + e].number & mask] += self.rows[start + e].weight
+                break
+
+
+def lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, const uint16_t[::1] numbers,
+            const int16_t[::1] weights):
+    """Arrays for FrozenWeights from sorted rows; weights of 0 are left out."""
+    cdef int64_t row, at, first, used, length, rows_length = 0, dense = (classes + 1) // 2
+    cdef uint64_t bucket, buckets
+    cdef int p, e
+    cdef int64_t[::1] lengths = np.zeros(keys.shape[0], dtype=np.int64)
+    used = 0
+    at = 0
+    for row in range(keys.shape[0]):
+        for at in range(at, ends[row]):
+            lengths[row] += weights[at] != 0
+        at = ends[row]
+        if lengths[row]:
+            used += 1
+        if lengths[row] > PAIRS:
+            rows_length += min(lengths[row], dense)
+    buckets = max(1, (used + PLACES - 2) // (PLACES - 1))      # three of four places taken
+    cdef uint32_t[:, ::1] table = np.zeros((buckets * PLACES, 4), dtype=np.uint32)
+    cdef uint32_t[::1] rows = np.zeros(rows_length, dtype=np.uint32)
+    cdef Place *place
+    cdef Pair *pairs
+    cdef int16_t *full
+    rows_length = 0
+    first = 0
+    for row in range(keys.shape[0]):
+        length = lengths[row]
+        if length:
+            bucket = bucket_of(keys[row], buckets)
+            while True:
+                place = <Place *>&table[bucket * PLACES, 0]
+                p = 0
+                while p < PLACES and place[p].fingerprint != 0:
+                    p += 1
+                if p < PLACES:
+                    break
+                bucket = (bucket + 1) % buckets
+            place += p
+            place.fingerprint = fingerprint_of(keys[row])
+            pairs = place.pairs
+            if length > PAIRS:
+                pairs[0].number = ROW
+                pairs[0].weight = <int16_t>(length if length < dense else 0)
+                (<uint32_t *>pairs)[1] = <uint32_t>rows_length
+                pairs = <Pair *>&rows[rows_length]
+                full = <int16_t *>pairs
+                rows_length += min(length, dense)
+            e = 0
+            for at in range(first, ends[row]):
+                if weights[at] == 0:
+                    continue
+                if length > PAIRS and length >= dense:
+                    full[numbers[at]] = weights[at]
+                else:
+                    pairs[e].number = numbers[at]
+                    pairs[e].weight = weights[at]
+                    e += 1
+        first = ends[row]
+    return {"places": np.asarray(table), "rows": np.asarray(rows)}

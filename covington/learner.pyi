@@ -1,0 +1,18 @@
+from covington.features import Program
+from covington.sentences import Sentences
+from covington.weights import Weights
+
+class Learner:
+    def __init__(
+        self,
+        program: Program,
+        labels: int,
+        oracle: int,
+        explicit_root: bool,
+        target_best: bool,
+        guesses: int,
+        explore: float,
+        explore_from: int,
+        seed: int,
+    ) -> None: ...
+    def epoch(self, weights: Weights, sentences: Sentences, epoch: int, shard: int) -> int: ...

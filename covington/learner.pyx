@@ -1,0 +1,254 @@
+"""One epoch of the perceptron: greedy parsing of the training sentences, corrected by an oracle.
+
+The rules that the paper leaves open are options here (training.TrainingOptions explains them): which of the
+optimal transitions are accepted without an update, and which one an update moves towards.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from covington.costs cimport (
+    MONOTONIC, STATIC, Costs, Focus, Gold, index_gold, monotonic_costs, non_monotonic_costs, static_costs,
+)
+from covington.cycles cimport Scratch, is_lost, release_scratch, reserve_scratch
+from covington.features cimport GROUPS, MOST_CELLS, MOST_KEYS, Program, load_cells, make_keys
+from covington.hashing cimport SEED, finish, mix
+from covington.sentences cimport Sentences, length_of, values_of
+from covington.state cimport (
+    LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, left_arc, left_arc_is_monotonic, no_arc, release, reserve,
+    right_arc, right_arc_is_monotonic, shift, start,
+)
+from covington.weights cimport UNIT, Weights
+
+import numpy as np
+
+
+cdef inline uint64_t draw(uint64_t *state) noexcept nogil:
+    """A random number; the sequence depends on nothing but the seed."""
+    state[0] += <uint64_t>0x9E3779B97F4A7C15
+    return finish(mix(SEED, state[0]))
+
+
+# The best class of each transition: (score, class) by Transition.
+cdef struct Choice:
+    int64_t score[4]
+    int number[4]
+
+
+cdef class Learner:
+    """Everything an epoch needs that is not weights or sentences."""
+    cdef Program program
+    cdef int labels
+    cdef int oracle
+    cdef bint explicit_root
+    cdef bint target_best           # update towards the best-scoring accepted transition
+    cdef int guesses                # 0 all, 1 none: are premature guesses accepted?
+    cdef double explore
+    cdef int explore_from
+    cdef uint64_t seed
+    cdef Configuration c
+    cdef Scratch scratch
+    cdef Gold gold
+    cdef int32_t *gold_memory
+    cdef int gold_room
+    cdef int64_t *scores
+
+    def __cinit__(self, Program program, int labels, int oracle, bint explicit_root, bint target_best, int guesses,
+                  double explore, int explore_from, uint64_t seed):
+        self.program = program
+        self.labels = labels
+        self.oracle = oracle
+        self.explicit_root = explicit_root
+        self.target_best = target_best
+        self.guesses = guesses
+        self.explore = explore
+        self.explore_from = explore_from
+        self.seed = seed
+        self.scores = <int64_t *>calloc(2 + 2 * labels, sizeof(int64_t))
+        if self.scores == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        release(&self.c)
+        release_scratch(&self.scratch)
+        free(self.gold_memory)
+        free(self.scores)
+
+    cdef int prepare(self, Sentences sentences, int64_t index) except -1 nogil:
+        """Set up the initial configuration and the gold tree of one sentence."""
+        cdef int n = length_of(sentences, index), word
+        cdef int64_t base = sentences.offsets[index]
+        cdef size_t places
+        reserve(&self.c, n)
+        reserve_scratch(&self.scratch, n)
+        if self.gold_memory == NULL or n > self.gold_room:
+            places = <size_t>n + <size_t>n // 2 + 66
+            free(self.gold_memory)
+            self.gold_memory = <int32_t *>calloc(5 * places, sizeof(int32_t))
+            if self.gold_memory == NULL:
+                with gil:
+                    raise MemoryError()
+            self.gold_room = <int>places - 2
+            self.gold.head = self.gold_memory
+            self.gold.label = self.gold_memory + places
+            self.gold.left_dependent = self.gold_memory + 2 * places
+            self.gold.next_left = self.gold_memory + 3 * places
+            self.gold.leftmost = self.gold_memory + 4 * places
+        start(&self.c, n, self.explicit_root)
+        self.gold.n = n
+        for word in range(1, n + 1):
+            self.gold.head[word] = sentences.heads[base + word - 1]
+            self.gold.label[word] = sentences.labels[base + word - 1]
+        index_gold(&self.gold, self.c.first)
+        return 0
+
+    cdef void choose(self, Choice *choice) noexcept nogil:
+        """The best class for each transition; arcs that the system forbids have no class."""
+        cdef int label, left = 2, right = 2 + self.labels
+        cdef const int64_t *scores = self.scores
+        choice.score[<int>SHIFT] = scores[0]
+        choice.number[<int>SHIFT] = 0
+        choice.score[<int>NO_ARC] = scores[1]
+        choice.number[<int>NO_ARC] = 1
+        for label in range(1, self.labels):
+            if scores[2 + label] > scores[left]:
+                left = 2 + label
+            if scores[2 + self.labels + label] > scores[right]:
+                right = 2 + self.labels + label
+        choice.score[<int>LEFT_ARC] = scores[left]
+        choice.number[<int>LEFT_ARC] = left
+        choice.score[<int>RIGHT_ARC] = scores[right]
+        choice.number[<int>RIGHT_ARC] = right
+        if self.c.i == 0 or (self.oracle <= MONOTONIC and not left_arc_is_monotonic(&self.c)):
+            choice.number[<int>LEFT_ARC] = -1
+        if self.oracle <= MONOTONIC and not right_arc_is_monotonic(&self.c):
+            choice.number[<int>RIGHT_ARC] = -1
+
+    cdef bint is_guess(self, const Costs *costs, int transition) noexcept nogil:
+        """A premature guess: a wrong arc to a word without a head whose gold arc can still be built."""
+        cdef int dependent
+        if transition == LEFT_ARC and not costs.left_is_gold:
+            dependent = self.c.i
+        elif transition == RIGHT_ARC and not costs.right_is_gold:
+            dependent = self.c.j
+        else:
+            return False
+        return (
+            self.c.head[dependent] == self.c.nothing
+            and self.gold.head[dependent] >= self.c.first
+            and not is_lost(self.gold.head[dependent], dependent, self.c.i - 1, self.c.j)
+        )
+
+    cdef int accepted(self, const Choice *choice, const Costs *costs, int transition) noexcept nogil:
+        """The class by which an optimal transition may be taken, or -1.
+
+        A gold arc must carry its gold label; a wrong arc that costs nothing may carry any.
+        """
+        if costs.loss[transition] != costs.best or choice.number[transition] < 0:
+            return -1
+        if transition == LEFT_ARC and costs.left_is_gold:
+            return 2 + self.gold.label[self.c.i]
+        if transition == RIGHT_ARC and costs.right_is_gold:
+            return 2 + self.labels + self.gold.label[self.c.j]
+        if self.guesses == 1 and self.is_guess(costs, transition):
+            return -1
+        return choice.number[transition]
+
+    cdef int target(self, const Choice *choice, const Costs *costs) noexcept nogil:
+        """The class an update moves towards, or -1."""
+        cdef int transition, number, best = -1
+        if not self.target_best:
+            if costs.left_is_gold and self.accepted(choice, costs, LEFT_ARC) >= 0:
+                return self.accepted(choice, costs, LEFT_ARC)
+            if costs.right_is_gold and self.accepted(choice, costs, RIGHT_ARC) >= 0:
+                return self.accepted(choice, costs, RIGHT_ARC)
+            if self.accepted(choice, costs, SHIFT) >= 0:
+                return 0
+            if self.accepted(choice, costs, NO_ARC) >= 0:
+                return 1
+        for transition in range(4):
+            number = self.accepted(choice, costs, transition)
+            if number >= 0 and (best < 0 or self.scores[number] > self.scores[best]):
+                best = number
+        return best
+
+    cdef int take(self, int number) noexcept nogil:
+        """Apply a class; returns by how much the number of wrong arcs changes."""
+        cdef int i = self.c.i, j = self.c.j
+        cdef int before = self.is_wrong(i) + self.is_wrong(j)
+        if number == 0:
+            shift(&self.c)
+        elif number == 1:
+            no_arc(&self.c)
+        elif number < 2 + self.labels:
+            left_arc(&self.c, number - 2)
+        else:
+            right_arc(&self.c, number - 2 - self.labels)
+        return self.is_wrong(i) + self.is_wrong(j) - before
+
+    cdef inline int is_wrong(self, int word) noexcept nogil:
+        return (
+            word > 0 and self.c.head[word] != self.c.nothing and self.c.head[word] != self.gold.head[word]
+        )
+
+    cdef int learn(self, Weights weights, const uint64_t *values, bint exploring, uint64_t *random) except -1 nogil:
+        """Parse one sentence and correct the weights on the way; returns the number of updates."""
+        cdef uint64_t keys[MOST_KEYS]
+        cdef uint64_t cells[MOST_CELLS]
+        cdef Costs costs
+        cdef Choice choice
+        cdef Focus at
+        cdef int wrong = 0, updates = 0, count, group, transition, predicted, wanted, number
+        while self.c.j <= self.c.n:
+            if self.c.i < self.c.first:
+                shift(&self.c)      # nothing else is possible, so there is nothing to learn
+                continue
+            count = 0
+            for group in range(GROUPS):
+                load_cells(&self.program.groups[group], &self.c, values, self.program.width, cells)
+                count += make_keys(&self.program.groups[group], cells, keys + count)
+            memset(self.scores, 0, (2 + 2 * self.labels) * sizeof(int64_t))
+            weights.score(keys, count, self.scores)
+            self.choose(&choice)
+            predicted = SHIFT
+            for transition in range(1, 4):
+                if choice.number[transition] >= 0 and choice.score[transition] > choice.score[predicted]:
+                    predicted = transition
+            at = Focus(self.c.head, self.c.i, self.c.j, self.c.first, self.c.nothing, wrong)
+            if self.oracle == STATIC:
+                static_costs(&costs, &self.gold, &at)
+            elif self.oracle == MONOTONIC:
+                monotonic_costs(&costs, &self.gold, &at, &self.scratch)
+            else:
+                non_monotonic_costs(&costs, &self.gold, &at, self.oracle, &self.scratch)
+            weights.steps += 1
+            number = choice.number[predicted]
+            if self.accepted(&choice, &costs, predicted) != number:
+                wanted = self.target(&choice, &costs)
+                if wanted >= 0:
+                    weights.update(keys, count, wanted, UNIT)
+                    weights.update(keys, count, number, -UNIT)
+                    updates += 1
+                    if not (exploring and (draw(random) >> 11) * (1.0 / 9007199254740992.0) < self.explore):
+                        number = wanted
+            wrong += self.take(number)
+        return updates
+
+    def epoch(self, Weights weights, Sentences sentences, int epoch, int shard):
+        """Go through all sentences once, in an order drawn from seed, epoch and shard; returns the updates."""
+        cdef int64_t[::1] order = np.arange(sentences.count, dtype=np.int64)
+        cdef int64_t index, other, swapped, updates = 0
+        cdef uint64_t random = finish(mix(mix(mix(SEED, self.seed), epoch), shard))
+        cdef bint exploring = self.oracle != STATIC and epoch >= self.explore_from
+        with nogil:
+            for index in range(sentences.count - 1, 0, -1):
+                other = <int64_t>(draw(&random) % <uint64_t>(index + 1))
+                swapped = order[index]
+                order[index] = order[other]
+                order[other] = swapped
+            for index in range(sentences.count):
+                self.prepare(sentences, order[index])
+                updates += self.learn(weights, values_of(sentences, order[index]), exploring, &random)
+            weights.updates += updates
+        return updates

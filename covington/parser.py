@@ -1,0 +1,194 @@
+"""The parser: loads a model and fills in heads and labels, Arrow in and Arrow out."""
+
+from __future__ import annotations
+
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from covington import encoding, model_file, models
+from covington.decoder import Decoder
+from covington.errors import ModelError, OptionError
+from covington.features import Program
+from covington.frozen import FrozenWeights
+from covington.oracle import TRANSITIONS
+from covington.schemas import PARSE
+from covington.training import TrainingOptions
+
+TOO_LONG = "too-long"
+
+
+@dataclass
+class Statistics:
+    """What the parser did; statistics of parts add up."""
+
+    sentences: int = 0
+    tokens: int = 0
+    unparsed: int = 0
+    shift: int = 0
+    no_arc: int = 0
+    left_arc: int = 0
+    right_arc: int = 0
+    non_monotonic: int = 0  # arc transitions that took an arc away
+    repairs_to_gold: int = 0  # of these, the ones that built a gold arc (when gold trees were there)
+    repairs_harmful: int = 0  # ... that replaced a gold arc by a wrong one
+
+    def __add__(self, other: Statistics) -> Statistics:
+        return Statistics(
+            *(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True))
+        )
+
+    def add(self, **counts: int) -> None:
+        for name, count in counts.items():
+            setattr(self, name, getattr(self, name) + count)
+
+    @property
+    def transitions(self) -> int:
+        return self.shift + self.no_arc + self.left_arc + self.right_arc
+
+
+class Parser:
+    """A loaded model; one parser serves any number of threads."""
+
+    def __init__(self, model: model_file.ModelFile) -> None:
+        self.metadata = model.metadata
+        self.checksum = model.checksum
+        try:
+            self.options = TrainingOptions.from_dict(self.metadata["options"])
+            self.labels = [str(label) for label in self.metadata["labels"]]
+            self.scale = float(self.metadata["scale"])
+            self._program = Program([str(name) for name in self.metadata["templates"]])
+            self._root_label = self.labels.index(self.metadata["root_label"])
+            self._weights = FrozenWeights(
+                2 + 2 * len(self.labels), model.arrays["places"], model.arrays["rows"]
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"{model.path}: not a parser's model ({error})") from error
+
+    @classmethod
+    def load(cls, name: str | PathLike[str]) -> Parser:
+        """Load a model by its path, or by its name if it came in the box."""
+        in_the_box = isinstance(name, str) and models.is_name(name)
+        return cls(model_file.read(models.path(str(name)) if in_the_box else name))
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Parser is not sent anywhere: send the path of its model")
+
+    def parse(
+        self,
+        batch: pa.RecordBatch,
+        *,
+        threads: int = 1,
+        single_root: bool = True,
+        max_length: int | None = None,
+        confidence: bool = False,
+        gold: bool = False,
+        statistics: Statistics | None = None,
+    ) -> pa.RecordBatch:
+        """Fill in `head` and `deprel`, and add the columns of schemas.PARSE.
+
+        Sentences of more words than `max_length` come back unparsed with the flag `too-long`. With `confidence`
+        every arc gets the score margin by which its transition won (no probability; null where none built the
+        arc). With `gold` the trees in the batch are used for the error-analysis counts in `statistics`.
+        """
+        if threads < 1:
+            raise OptionError(f"threads {threads} must be 1 or more")
+        longest = encoding.LONGEST if max_length is None else min(max_length, encoding.LONGEST)
+        lengths = encoding.word_counts(batch)
+        sentences = encoding.encode(batch, self._program.attributes, self.options.tag)
+        gold_heads = encoding.gold_heads(batch, lengths) if gold else None
+        heads = np.zeros(sentences.tokens, dtype=np.int32)
+        labels = np.full(sentences.tokens, -1, dtype=np.int32)
+        margins = np.full(sentences.tokens, np.nan, dtype=np.float32) if confidence else None
+
+        def work(span: tuple[int, int]) -> dict[str, int]:
+            decoder = self._decoder(single_root)
+            decoder.run(sentences, *span, longest, heads, labels, margins, gold_heads)
+            return decoder.take_counts()
+
+        spans = _spans(lengths, threads)
+        if len(spans) == 1:
+            counts = [work(spans[0])]
+        else:
+            with ThreadPoolExecutor(len(spans)) as pool:
+                counts = list(pool.map(work, spans))
+        too_long = lengths > longest
+        if statistics is not None:
+            statistics.add(sentences=batch.num_rows, tokens=int(lengths.sum()), unparsed=int(too_long.sum()))
+            for part in counts:
+                statistics.add(**part)
+        return self._filled(batch, lengths, heads, labels, margins, too_long)
+
+    def trace(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
+        """The transitions of the first sentence of a batch, forced Shifts left out."""
+        sentences = encoding.encode(batch.slice(0, 1), self._program.attributes, self.options.tag)
+        steps = []
+        for i, j, number, score, margin in self._decoder(True).trace(sentences):
+            arc, label = divmod(number - 2, len(self.labels))
+            steps.append(
+                {
+                    "i": i,
+                    "j": j,
+                    "transition": TRANSITIONS[number if number < 2 else 2 + arc],
+                    "label": None if number < 2 else self.labels[label],
+                    "score": score * self.scale,
+                    "margin": margin * self.scale,
+                }
+            )
+        return steps
+
+    def _decoder(self, single_root: bool) -> Decoder:
+        return Decoder(
+            self._weights,
+            self._program,
+            len(self.labels),
+            self.options.root == "explicit",
+            self.options.monotonic,
+            single_root,
+            self._root_label,
+        )
+
+    def _filled(
+        self, batch: pa.RecordBatch, lengths: Any, heads: Any, labels: Any, margins: Any, too_long: Any
+    ) -> pa.RecordBatch:
+        """The batch with its new columns; the list offsets are shared by all of them."""
+        offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
+        unparsed = np.repeat(too_long, lengths) if too_long.any() else None
+        names = pa.array(self.labels, pa.string())
+        deprel = pa.DictionaryArray.from_arrays(
+            pa.array(labels, mask=unparsed if unparsed is None else labels < 0), names
+        ).cast(pa.string())
+        rows = batch.num_rows
+        flags = np.concatenate(([0], np.cumsum(too_long)))
+        if margins is None:
+            confidence = pa.nulls(rows, PARSE[2].type)
+        else:
+            confidence = pa.ListArray.from_arrays(
+                offsets, pa.array(margins * np.float32(self.scale), pa.float32(), from_pandas=True)
+            )
+        new = {
+            "head": pa.ListArray.from_arrays(offsets, pa.array(heads.astype(np.uint16), mask=unparsed)),
+            "deprel": pa.ListArray.from_arrays(offsets, deprel),
+            "model": pa.array([self.checksum] * rows, pa.string()),
+            "flags": pa.ListArray.from_arrays(
+                pa.array(flags, pa.int32()), pa.array([TOO_LONG] * int(flags[-1]), pa.string())
+            ),
+            "confidence": confidence,
+        }
+        columns = {name: batch.column(name) for name in batch.schema.names} | new
+        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def _spans(lengths: Any, threads: int) -> list[tuple[int, int]]:
+    """Runs of sentences with about the same number of words for each thread."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    cuts = np.searchsorted(ends, [total * part / threads for part in range(1, threads)], side="left") + 1
+    edges = sorted({0, len(lengths), *(int(cut) for cut in cuts if cut < len(lengths))})
+    return list(pairwise(edges)) or [(0, 0)]

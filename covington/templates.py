@@ -1,0 +1,158 @@
+"""The feature templates, as tables to be read beside the paper, and their translation for the compiled core.
+
+A template is one or more *nodes with attributes*, joined by `+`. The notation is the paper's with a dot between
+the node and what is asked of it: L0.wp is the word form and the tag of the left focus word together.
+
+nodes   L0 R0          the left and the right focus word
+        L1 L2, R1 R2   the words to the left of L0 and to the right of R0
+        LA, RB         the word just after L0 and the word just before R0             (not in the paper)
+        X0h X0h2       head and grandparent
+        X0l X0l'       farthest and nearest left dependent; X0r X0r' right ones
+        CL CR          first and last word between L0 and R0 whose head is outside [L0, R0]
+attributes
+        w p            word form, PoS tag
+        l              label of the arc into the node
+        d              distance between L0 and R0
+        vl vr, sl sr   valency and set of labels, to the left and to the right
+        x m e          XPOS, FEATS, lemma                                             (not in the paper)
+        f z c          first three letters, last three letters, shape                 (not in the paper)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from covington.errors import OptionError
+
+# Table 3 of the paper, row by row.
+PAPER = """
+L0.w L0.p L0.wp L0.l L0h.w L0h.p L0h.l L0l'.w L0l'.p
+L0l'.l L0r'.w L0r'.p L0r'.l L0h2.w L0h2.p L0h2.l L0l.w
+L0l.p L0l.l L0r.w L0r.p L0r.l L0.wd L0.pd L0.wvr L0.pvr
+L0.wvl L0.pvl L0.wsl L0.psl L0.wsr L0.psr L1.w L1.p
+L1.wp R0.w R0.p R0.wp R0h.w R0h.p R0h.l R0h2.w
+R0h2.p R0l'.w R0l'.p R0l'.l R0l.w R0l.p R0l.l R0.wd
+R0.pd R0.wvl R0.pvl R0.wsl R0.psl R1.w R1.p R1.wp
+R2.w R2.p R2.wp CL.w CL.p CL.wp CR.w CR.p CR.wp
+
+L0.wp+R0.wp L0.wp+R0.w L0.w+R0.wp L0.wp+R0.p
+L0.p+R0.wp L0.w+R0.w L0.p+R0.p R0.p+R1.p L0.w+R0.wd
+L0.p+R0.pd
+
+R0.p+R1.p+R2.p L0.p+R0.p+R1.p L0h.p+L0.p+R0.p
+L0.p+L0l'.p+R0.p L0.p+L0r'.p+R0.p L0.p+R0.p+R0l'.p
+L0.p+L0l'.p+L0l.p L0.p+L0r'.p+L0r.p L0.p+L0h.p+L0h2.p
+R0.p+R0l'.p+R0l.p
+"""
+
+RICH = (
+    PAPER
+    + """
+L0.x L0.m L0.e L0.z L0.xm L0h.x L0l'.x L0r'.x L1.x LA.x LA.w LA.p
+R0.x R0.m R0.e R0.z R0.xm R0l'.x R1.x R1.m R2.x RB.x RB.w RB.p
+L0.x+R0.x L0.x+R0.xd L0.m+R0.m L0.e+R0.e L0.e+R0.p L0.p+R0.e L0.m+R0.p L0.p+R0.m
+L0.x+R0.w L0.w+R0.x L0.xm+R0.x L0.x+R0.xm L0.z+R0.p L0.p+R0.z
+L0.x+R0.x+R1.x L1.x+L0.x+R0.x L0.x+LA.x+R0.x L0.x+RB.x+R0.x L0h.x+L0.x+R0.x
+L0.x+L0l'.x+R0.x L0.x+L0r'.x+R0.x L0.x+R0.x+R0l'.x L0.x+R0.x+R0h.x
+L0.p+R0.pd+CL.p L0.p+R0.p+CR.p
+L0.xl+R0.x L0.pl+R0.p L0.x+R0.xl L0.pvl+R0.p L0.pvr+R0.p L0.p+R0.pvl
+L0.psr+R0.p L0.psl+R0.p L0.p+R0.psl
+"""
+)
+
+SETS = {"paper": PAPER, "rich": RICH}
+
+NODES = (
+    *("L0", "L1", "L2", "LA", "L0h", "L0h2", "L0l", "L0l'", "L0r", "L0r'"),
+    *("R0", "R1", "R2", "R3", "RB", "R0h", "R0h2", "R0l", "R0l'"),
+    *("CL", "CR"),
+)
+#: node → does it stay what it is for as long as the focus word does?
+FIXED_NODES = {"L0", "L1", "L2", "LA", "R0", "R1", "R2", "R3", "RB"}
+
+#: attribute → the column it comes from and what is taken of it
+WORD_ATTRIBUTES = {
+    "w": ("tokens", "whole"),
+    "p": ("tag", "whole"),
+    "x": ("xpos", "whole"),
+    "m": ("feats", "whole"),
+    "e": ("lemmas", "whole"),
+    "f": ("tokens", "prefix"),
+    "z": ("tokens", "suffix"),
+    "c": ("tokens", "shape"),
+}
+STATE_ATTRIBUTES = ("l", "d", "vl", "vr", "sl", "sr")
+
+#: Templates of one group are looked up together, and their scores are kept until what they depend on changes.
+GROUPS = ("left word", "left arcs", "right word", "right arcs", "pair")
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One node and all that a template asks of it."""
+
+    node: str
+    word: str  # word attributes, fused into one value when the sentence is encoded
+    state: tuple[str, ...]  # attributes that depend on the arcs or on the distance
+
+
+@dataclass(frozen=True)
+class Template:
+    """A feature template, with the group it belongs to."""
+
+    name: str
+    atoms: tuple[Atom, ...]
+
+    @property
+    def columns(self) -> set[str]:
+        return {WORD_ATTRIBUTES[letter][0] for atom in self.atoms for letter in atom.word}
+
+    @property
+    def group(self) -> str:
+        sides = {atom.node[0] for atom in self.atoms}
+        if len(sides) > 1 or "C" in sides or any("d" in atom.state for atom in self.atoms):
+            return "pair"
+        fixed = all(atom.node in FIXED_NODES and not atom.state for atom in self.atoms)
+        return f"{'left' if sides == {'L'} else 'right'} {'word' if fixed else 'arcs'}"
+
+
+def parse_template(name: str) -> Template:
+    """Read one template, such as `L0.wp+R0.pd`."""
+    return Template(name, tuple(_parse_atom(name, part) for part in name.split("+")))
+
+
+def _parse_atom(template: str, text: str) -> Atom:
+    node, _, letters = text.partition(".")
+    attributes = re.findall("vl|vr|sl|sr|[a-z]", letters)
+    known = "".join(attributes) == letters and attributes
+    if node not in NODES or not known or not set(attributes) <= {*WORD_ATTRIBUTES, *STATE_ATTRIBUTES}:
+        raise OptionError(f"template {template!r}: {text!r} is not a node with attributes")
+    if {"vl", "vr", "sl", "sr"} & set(attributes) and node not in ("L0", "R0"):
+        raise OptionError(f"template {template!r}: valency and label sets are known of L0 and R0 only")
+    return Atom(
+        node,
+        "".join(letter for letter in attributes if letter in WORD_ATTRIBUTES),
+        tuple(letter for letter in attributes if letter in STATE_ATTRIBUTES),
+    )
+
+
+def parse_templates(text: str) -> list[Template]:
+    """Read a table of templates."""
+    names = text.split()
+    if len(set(names)) < len(names):
+        raise OptionError(
+            f"template {next(name for name in names if names.count(name) > 1)!r} is there twice"
+        )
+    return [parse_template(name) for name in names]
+
+
+def template_set(name: str, columns: set[str]) -> list[str]:
+    """The names of a set's templates, without those that need a column the data does not have."""
+    if name not in SETS:
+        raise OptionError(f"templates {name!r} is none of {', '.join(SETS)}")
+    return [
+        template.name
+        for template in parse_templates(SETS[name])
+        if template.columns <= columns | {"tokens", "tag"}
+    ]

@@ -1,0 +1,287 @@
+"""Training of the averaged perceptron, epoch by epoch and shard by shard, and freezing of what was learnt."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from covington import encoding, model_file
+from covington.errors import DataError, ModelError, OptionError
+from covington.features import Program
+from covington.frozen import lay_out
+from covington.learner import Learner
+from covington.oracle import ORACLES, ROOTS
+from covington.sentences import Sentences
+from covington.templates import SETS, template_set
+from covington.weights import Weights
+
+ACCEPT = ("all", "no-guess")
+TARGET = ("canonical", "best")
+MIXING = ("uniform", "updates")
+MOST_LABELS = 32_000  # two classes each, numbered with 16 bits
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How to train. The defaults are what did best on the development sets of six treebanks.
+
+    accept: which optimal transitions need no update. `all`, or `no-guess`: not a wrong arc to a word that has no
+        head yet while its gold arc can still be built.
+    target: what an update moves towards. `canonical`: the gold arc if optimal, else Shift, else NoArc, else the
+        best-scoring free arc; `best`: the best-scoring optimal transition.
+    explore, explore_from: from that epoch on, the probability of following a wrong prediction.
+    tag: the column that the templates' PoS tag `p` is read from.
+    """
+
+    oracle: str = "upper"
+    templates: str = "rich"
+    root: str = "implicit"
+    accept: str = "all"
+    target: str = "canonical"
+    explore: float = 0.9
+    explore_from: int = 2
+    epochs: int = 15
+    seed: int = 1
+    tag: str = "upos"
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("oracle", ORACLES),
+            ("templates", tuple(SETS)),
+            ("root", ROOTS),
+            ("accept", ACCEPT),
+            ("target", TARGET),
+            ("tag", ("upos", "xpos")),
+        ):
+            if getattr(self, name) not in allowed:
+                raise OptionError(f"{name} {getattr(self, name)!r} is none of {', '.join(allowed)}")
+        if not 0 <= self.explore <= 1:
+            raise OptionError(f"explore {self.explore} is not a probability")
+        if self.epochs < 1 or self.explore_from < 1:
+            raise OptionError("epochs and explore_from count from 1")
+        if not 0 <= self.seed < 1 << 63:
+            raise OptionError(f"seed {self.seed} is not a number from 0 to 2^63 - 1")
+
+    @property
+    def monotonic(self) -> bool:
+        """Does the parser keep to the monotonic system?"""
+        return self.oracle in ("static", "monotonic")
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TrainingOptions:
+        return cls(**{name: values[name] for name in cls.__dataclass_fields__ if name in values})
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What training data has in it, to be known before the first epoch; surveys of parts add up."""
+
+    labels: frozenset[str] = frozenset()
+    columns: frozenset[str] = frozenset()
+    root_labels: Counter[str] = field(default_factory=Counter)
+    sentences: int = 0
+    tokens: int = 0
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch) -> Survey:
+        lengths = encoding.word_counts(batch)
+        deprel = encoding.strings(batch, "deprel", lengths)
+        if deprel is None:
+            if len(deprel_free := lengths[lengths > 0]):
+                raise DataError(f"{len(deprel_free)} training sentences have no labels (column 'deprel')")
+            return cls(sentences=batch.num_rows)
+        at_root = deprel.filter(pa.array(encoding.gold_heads(batch, lengths) == 0))
+        return cls(
+            labels=frozenset(pc.unique(deprel.drop_null()).to_pylist()),
+            columns=frozenset(name for name in encoding.COLUMNS if encoding.has_column(batch, name)),
+            root_labels=Counter(
+                {
+                    row["values"]: row["counts"]
+                    for row in pc.value_counts(at_root).to_pylist()
+                    if row["values"]
+                }
+            ),
+            sentences=batch.num_rows,
+            tokens=int(lengths.sum()),
+        )
+
+    def __add__(self, other: Survey) -> Survey:
+        return Survey(
+            self.labels | other.labels,
+            self.columns | other.columns,
+            self.root_labels + other.root_labels,
+            self.sentences + other.sentences,
+            self.tokens + other.tokens,
+        )
+
+    @cached_property
+    def label_list(self) -> list[str]:
+        """The labels in the order of their numbers."""
+        if not self.labels:
+            raise DataError("there are no labelled trees to learn from")
+        if len(self.labels) > MOST_LABELS:
+            raise DataError(f"{len(self.labels)} labels are too many; at most {MOST_LABELS} can be learnt")
+        return sorted(self.labels)
+
+    @property
+    def root_label(self) -> str:
+        """The label of words that hang from an implicit root: the most common one there."""
+        return min(self.root_labels or self.labels, key=lambda label: (-self.root_labels[label], label))
+
+    @property
+    def classes(self) -> int:
+        return 2 + 2 * len(self.label_list)
+
+    def templates(self, options: TrainingOptions) -> list[str]:
+        """The names of the templates that this data has the columns for."""
+        if options.tag not in self.columns:
+            raise DataError(f"the training data has no tags in column {options.tag!r}")
+        return template_set(options.templates, set(self.columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "labels": sorted(self.labels),
+            "columns": sorted(self.columns),
+            "root_labels": dict(sorted(self.root_labels.items())),
+            "sentences": self.sentences,
+            "tokens": self.tokens,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Survey:
+        return cls(
+            frozenset(values["labels"]),
+            frozenset(values["columns"]),
+            Counter(values["root_labels"]),
+            values["sentences"],
+            values["tokens"],
+        )
+
+
+def survey(batches: Iterable[pa.RecordBatch]) -> Survey:
+    """Survey all training data."""
+    return sum((Survey.of(batch) for batch in batches), Survey())
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Encoded training sentences and the learner that goes through them."""
+
+    sentences: Sentences
+    learner: Learner
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """What one epoch over one shard did."""
+
+    epoch: int
+    shard: int
+    steps: int
+    updates: int
+
+
+def prepare(batches: Iterable[pa.RecordBatch], options: TrainingOptions, found: Survey) -> Shard:
+    """Encode the sentences of a shard; DataError for what is not a tree."""
+    program = Program(found.templates(options))
+    table = pa.Table.from_batches(list(batches)).combine_chunks()
+    parts = table.to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
+    sentences = encoding.encode(parts[0], program.attributes, options.tag, found.label_list)
+    learner = Learner(
+        program,
+        len(found.label_list),
+        ORACLES.index(options.oracle),
+        options.root == "explicit",
+        options.target == "best",
+        ACCEPT.index(options.accept),
+        options.explore,
+        options.explore_from,
+        options.seed,
+    )
+    return Shard(sentences, learner)
+
+
+def train_epoch(weights: Weights, shard: Shard, epoch: int, number: int = 0) -> EpochReport:
+    """Go through a shard once; the weights change in place. Epochs count from 1, shards from 0."""
+    before = weights.steps
+    updates = shard.learner.epoch(weights, shard.sentences, epoch, number)
+    return EpochReport(epoch, number, weights.steps - before, updates)
+
+
+def save_weights(weights: Weights, path: str | PathLike[str]) -> None:
+    """Weights in training as a file; the same weights always give the same bytes."""
+    facts = {"classes": weights.classes, "steps": weights.steps, "updates": weights.updates}
+    model_file.write(path, {"kind": "weights", **facts}, weights.arrays())
+
+
+def load_weights(path: str | PathLike[str]) -> Weights:
+    """The inverse of save_weights; ModelError for anything else."""
+    found = model_file.read(path)
+    facts, arrays = found.metadata, found.arrays
+    dtypes = {"keys": "u8", "ends": "i8", "classes": "u2", "weights": "i4", "sums": "i8"}
+    sound = (
+        facts.get("kind") == "weights"
+        and all(isinstance(facts.get(name), int) for name in ("classes", "steps", "updates"))
+        and 1 <= facts["classes"] <= 65535
+        and all(name in arrays and arrays[name].dtype == np.dtype(code) for name, code in dtypes.items())
+        and all(arrays[name].ndim == 1 for name in dtypes)
+        and len({len(arrays[name]) for name in ("classes", "weights", "sums")}) == 1
+        and len(arrays["keys"]) == len(arrays["ends"])
+    )
+    if sound and len(arrays["ends"]):
+        ends = arrays["ends"]
+        sound = bool(
+            ends[0] >= 0
+            and (np.diff(ends) >= 0).all()
+            and ends[-1] == len(arrays["classes"])
+            and (arrays["keys"] != 0).all()
+            and (arrays["classes"] < facts["classes"]).all()
+        )
+    if not sound:
+        raise ModelError(f"{path}: not a file of weights")
+    return Weights.from_arrays(facts["classes"], facts["steps"], facts["updates"], arrays)
+
+
+def freeze(
+    weights: Weights,
+    options: TrainingOptions,
+    found: Survey,
+    path: str | PathLike[str],
+    facts: Mapping[str, Any] | None = None,
+    prune: float = 0.0,
+) -> str:
+    """Average, prune, round to 16 bits and write the model file; returns its checksum.
+
+    Averaged weights below `prune` (in updates) are left out.
+    """
+    arrays = weights.arrays()
+    average = arrays["sums"] / (max(weights.steps, 1) * 1024.0)
+    average[np.abs(average) < prune] = 0.0
+    scale = max(float(np.abs(average).max(initial=0.0)), 1e-9) / 32767
+    rounded = np.rint(average / scale).astype(np.int16)
+    frozen = lay_out(weights.classes, arrays["keys"], arrays["ends"], arrays["classes"], rounded)
+    metadata = {
+        "kind": "model",
+        "options": options.to_dict(),
+        "templates": found.templates(options),
+        "labels": found.label_list,
+        "root_label": found.root_label,
+        "scale": scale,
+        "features": int(np.count_nonzero(np.asarray(frozen["places"])[:, 0])),
+        "prune": prune,
+        "training": {"sentences": found.sentences, "tokens": found.tokens, "updates": weights.updates},
+        **(facts or {}),
+    }
+    return model_file.write(path, metadata, frozen)
