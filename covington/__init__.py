@@ -12,6 +12,8 @@ _HOMES = {
     "DataError": "errors",
     "ModelError": "errors",
     "OptionError": "errors",
+    "Parser": "parser",
+    "Statistics": "parser",
     "read_conllu": "reading",
     "read_parquet": "parquet",
     "read_sentences": "reading",
