@@ -1,0 +1,100 @@
+"""Progress of a long run: a bar with tokens per second and remaining time on a terminal, quiet lines elsewhere."""
+
+from __future__ import annotations
+
+import os
+import time
+from types import TracebackType
+from typing import TextIO
+
+_BAR = 24  # characters
+_REDRAW = 0.1  # seconds between two drawings on a terminal
+_LINE = 10.0  # seconds between two lines where the output is not a terminal
+
+
+class Progress:
+    """Counts tokens and the part of the work that is done, and shows both.
+
+    `show` None means: a bar if `stream` is a terminal, nothing otherwise. True asks for lines
+    where there is no terminal, False for silence everywhere.
+    """
+
+    def __init__(self, label: str, *, show: bool | None = None, stream: TextIO | None = None) -> None:
+        self.label = label
+        # a copy of the descriptor, so that the bar is seen also while somebody silences standard error
+        self.stream = os.fdopen(os.dup(2), "w") if stream is None else stream
+        self.terminal = self.stream.isatty()
+        self.visible = self.terminal if show is None else show
+        self.tokens = 0
+        self.fraction: float | None = None
+        self._skipped = 0.0  # done before this run began: no part of its speed
+        self._started = time.monotonic()
+        self._shown = self._started
+        self._width = 0
+
+    def start_at(self, fraction: float) -> None:
+        """Begin with a part already done, as when a killed run is taken up again."""
+        self._skipped = self.fraction = fraction
+
+    def add(self, tokens: int, fraction: float | None = None) -> None:
+        """So many more tokens; `fraction` is how much of the whole is done now, where that is known."""
+        self.tokens += tokens
+        if fraction is not None:
+            self.fraction = min(fraction, 1.0)
+        now = time.monotonic()
+        if self.visible and now - self._shown >= (_REDRAW if self.terminal else _LINE):
+            self._shown = now
+            self._draw(now)
+
+    def close(self) -> None:
+        """Take the bar away; what stays is the summary that the command prints."""
+        if self.visible and self.terminal and self._width:
+            self.stream.write("\r" + " " * self._width + "\r")
+            self.stream.flush()
+
+    def line(self) -> str:
+        """What is shown, without the carriage return."""
+        return self._line(time.monotonic())
+
+    def _line(self, now: float) -> str:
+        seconds = max(now - self._started, 1e-9)
+        parts = [self.label]
+        if self.fraction is not None:
+            if self.terminal:
+                full = int(self.fraction * _BAR)
+                parts.append("[" + "#" * full + "." * (_BAR - full) + "]")
+            parts.append(f"{100 * self.fraction:.0f} %")
+        parts.append(f"{self.tokens:,} tokens")
+        parts.append(f"{self.tokens / seconds:,.0f} tokens/s")
+        done = (self.fraction or 0.0) - self._skipped
+        if self.fraction is not None and done > 0:
+            parts.append(f"{clock(seconds * (1 - self.fraction) / done)} left")
+        return "  ".join(parts)
+
+    def _draw(self, now: float) -> None:
+        text = self._line(now)
+        if self.terminal:
+            self.stream.write("\r" + text.ljust(self._width))
+            self._width = max(self._width, len(text))
+        else:
+            self.stream.write(text + "\n")
+        self.stream.flush()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def clock(seconds: float) -> str:
+    """Seconds as one reads them from a clock.
+
+    >>> clock(59.6), clock(3725)
+    ('1:00', '1:02:05')
+    """
+    whole = round(seconds)
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"

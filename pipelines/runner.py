@@ -1,0 +1,226 @@
+"""Runs a pipeline: in this process by default, without network, or on any runner that Beam knows."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import (
+    DirectOptions,
+    PipelineOptions,
+    StandardOptions,
+    WorkerOptions,
+)
+
+from covington import errors
+from covington.errors import CovingtonError, OptionError
+
+# Beam's own DirectRunner tries Prism first, a binary that it fetches from the network; these names
+# mean the runner inside this process instead, which is the one that reads --direct_* options.
+LOCAL_RUNNERS = frozenset({"DirectRunner", "BundleBasedDirectRunner", "FnApiRunner", "LocalRunner"})
+
+_WHILE_RUNNING = re.compile(r" \[while running '.*?'\]$")
+_RAISED = re.compile(r"^covington\.errors\.(\w+): (.+?)(?: \[while running '.*?'\])?$", re.MULTILINE)
+_ORDINARY = re.compile(
+    r"^((?:\w+\.)*\w*(?:Error|Exception|Interrupt)): (.+?)(?: \[while running '.*?'\])?$", re.MULTILINE
+)
+
+
+class JobError(CovingtonError):
+    """A job that failed for a reason outside the parser."""
+
+
+class WorkerLost(JobError):
+    """A worker process of the local runner ended before its work was done."""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Where a pipeline runs: Beam's options as they were given, and the threads to use locally."""
+
+    flags: tuple[str, ...] = ()
+    threads: int = 0  # 0 is one per core
+    verbose: bool = False
+
+    @property
+    def options(self) -> PipelineOptions:
+        """Beam's options, with all cores in use when nothing else was asked of the local runner."""
+        options = PipelineOptions(list(self.flags))
+        if not self.is_local:
+            return options
+        direct = options.view_as(DirectOptions)
+        if not _given(self.flags, "direct_num_workers"):
+            direct.direct_num_workers = self.threads or os.cpu_count() or 1
+        if not _given(self.flags, "direct_running_mode"):
+            # threads of one process: the work is done outside the interpreter lock, the model is shared
+            several = direct.direct_num_workers != 1
+            direct.direct_running_mode = "multi_threading" if several else "in_memory"
+        return options
+
+    @property
+    def is_local(self) -> bool:
+        name = PipelineOptions(list(self.flags)).view_as(StandardOptions).runner
+        return name is None or name.rpartition(".")[2] in LOCAL_RUNNERS
+
+    def check(self) -> None:
+        """Refuse options that neither covington nor Beam knows, before anything is read."""
+        parsers: list[argparse.ArgumentParser] = []
+        try:
+            with _quiet_exit():
+                PipelineOptions(list(self.flags)).get_all_options(add_extra_args_fn=parsers.append)
+                _, unknown = parsers[0].parse_known_args(list(self.flags))
+        except _WrongCall as error:
+            raise OptionError(str(error)) from None
+        # the options of a cluster are checked by the cluster, which may know more than Beam's Python side
+        if unknown and self.is_local:
+            raise OptionError(f"unrecognized arguments: {' '.join(unknown)}")
+
+    def run(self, build: Callable[[beam.Pipeline], object]) -> None:
+        """Build the graph, run it to its end, and turn what went wrong into one sentence."""
+        _set_logging(self.verbose)
+        options = self.options
+        if not self.verbose:
+            options.view_as(WorkerOptions).default_sdk_harness_log_level = "CRITICAL"
+        pipeline = beam.Pipeline(runner=_local_runner(options) if self.is_local else None, options=options)
+        build(pipeline)
+        mode = options.view_as(DirectOptions).direct_running_mode
+        try:
+            with contextlib.nullcontext() if self.verbose else _silent_stderr():
+                if self.is_local and mode == "multi_processing":
+                    _run_watched(pipeline)
+                else:
+                    _run(pipeline)
+        except Exception as error:
+            if self.verbose:
+                logging.getLogger(__name__).exception("the job failed")
+            raise understood(error) from None
+
+
+def understood(error: BaseException) -> CovingtonError:
+    """The covington error inside what a runner raised; runners hand it on as the text of a traceback."""
+    text = str(error)
+    if isinstance(error, CovingtonError):
+        return _remade(type(error), _WHILE_RUNNING.sub("", text))
+    for name, message in _RAISED.findall(text)[-1:]:
+        return _remade(getattr(errors, name, CovingtonError), message)
+    ordinary = _ORDINARY.findall(text)
+    if ordinary:
+        return JobError(f"the job failed: {ordinary[-1][1].strip()} (-v shows the whole story)")
+    last = text.strip().splitlines()[-1:] or [type(error).__name__]
+    return JobError(f"the job failed: {last[0].strip()} (-v shows the whole story)")
+
+
+def _remade(kind: type[CovingtonError], message: str) -> CovingtonError:
+    """DataError and its like compose their message when they are made: here it is complete already."""
+    copy: CovingtonError = kind.__new__(kind, message)
+    copy.args = (message,)
+    return copy
+
+
+def _run(pipeline: beam.Pipeline) -> None:
+    result = pipeline.run()
+    state = result.wait_until_finish()
+    if state is not None and state != "DONE":
+        raise JobError(f"the job ended in the state {state}")
+
+
+def _run_watched(pipeline: beam.Pipeline) -> None:
+    """Run with worker processes; Beam waits for ever for one that was killed, so somebody must look."""
+    over = threading.Event()
+    failure: list[BaseException] = []
+    lost: list[str] = []
+
+    def work() -> None:
+        try:
+            _run(pipeline)
+        except BaseException as error:  # handed to the waiting thread, which raises it
+            failure.append(error)
+        finally:
+            over.set()
+
+    def hook(arguments: threading.ExceptHookArgs) -> None:
+        message = str(arguments.exc_value)
+        if "Worker subprocess exited" in message:
+            lost.append(message)
+            over.set()
+        else:
+            previous(arguments)
+
+    previous, threading.excepthook = threading.excepthook, hook
+    try:
+        threading.Thread(target=work, daemon=True, name="covington-pipeline").start()
+        over.wait()
+    finally:
+        threading.excepthook = previous
+    if lost:
+        code = lost[0].rpartition(" ")[2]
+        raise WorkerLost(
+            f"a worker process ended with code {code}; the same command started again goes on from there"
+        )
+    if failure:
+        raise failure[0]
+
+
+def _local_runner(options: PipelineOptions) -> beam.runners.runner.PipelineRunner:
+    """The runner in this process; worker processes get the options through its provision info."""
+    from apache_beam.portability.api import beam_provision_api_pb2
+    from apache_beam.runners.portability.fn_api_runner import fn_runner
+    from apache_beam.runners.portability.portable_runner import JobServiceHandle
+
+    encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
+    information = beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded)
+    return fn_runner.FnApiRunner(provision_info=fn_runner.ExtendedProvisionInfo(information))
+
+
+def _given(flags: Sequence[str], name: str) -> bool:
+    return any(flag == f"--{name}" or flag.startswith(f"--{name}=") for flag in flags)
+
+
+def _set_logging(verbose: bool) -> None:
+    """Beam tells much that is of no use to who parses a corpus; -v lets it speak."""
+    if verbose:
+        logging.basicConfig(level=logging.INFO)
+    logging.getLogger().setLevel(logging.INFO if verbose else logging.CRITICAL)
+    logging.getLogger("apache_beam").setLevel(logging.INFO if verbose else logging.CRITICAL)
+
+
+@contextlib.contextmanager
+def _silent_stderr() -> Iterator[None]:
+    """Beam's workers print tracebacks on the standard error of this process and of its children."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+class _WrongCall(Exception):
+    pass
+
+
+@contextlib.contextmanager
+def _quiet_exit() -> Iterator[None]:
+    """argparse ends the process where an option has a wrong value; here that is an exception."""
+    error, argparse.ArgumentParser.error = argparse.ArgumentParser.error, _raise_wrong_call  # type: ignore
+    try:
+        yield
+    finally:
+        argparse.ArgumentParser.error = error  # type: ignore[method-assign]
+
+
+def _raise_wrong_call(_parser: argparse.ArgumentParser, message: str) -> None:
+    raise _WrongCall(message)
