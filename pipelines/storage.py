@@ -1,0 +1,210 @@
+"""Files on any filesystem that Beam knows: list, open, write whole or not at all, copy to this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import lzma
+import os
+import secrets
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import pyarrow as pa
+from apache_beam.io.filesystem import BeamIOError, CompressionTypes, FileMetadata
+from apache_beam.io.filesystems import FileSystems
+
+from covington.errors import CovingtonError, DataError
+
+_GLOB = frozenset("*?[")
+#: The endings that make a file of a folder an input; a file that is named is read whatever its name.
+ENDINGS = (".conllu", ".conll", ".parquet")
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+
+
+class InputFile(NamedTuple):
+    """One input: where it is, how long it was when the job was planned, and its place among the others."""
+
+    path: str
+    size: int
+    ordinal: int
+
+
+def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
+    """The files that `patterns` (files, folders, globs) stand for, each once, in the order given."""
+    found: dict[str, int] = {}
+    for pattern in patterns:
+        for path, size in _matches(pattern):
+            found.setdefault(path, size)
+    return [InputFile(path, size, ordinal) for ordinal, (path, size) in enumerate(found.items())]
+
+
+def _matches(pattern: str) -> list[tuple[str, int]]:
+    if is_local(pattern):
+        place = Path(pattern)
+        if place.is_file():
+            return [(pattern, place.stat().st_size)]
+        if place.exists() and not place.is_dir():
+            raise DataError("is no file that can be read twice; give -o a file name to read a stream", source=pattern)
+    elif not _GLOB & set(pattern):
+        whole = [(entry.path, entry.size_in_bytes) for entry in _match(pattern)]
+        if whole:
+            return whole
+    if _GLOB & set(pattern) and not (is_local(pattern) and Path(pattern).is_dir()):
+        entries = [(entry.path, entry.size_in_bytes) for entry in _match(pattern)]
+        if not entries:
+            raise DataError("no file matches", source=pattern)
+    else:
+        folder = pattern.rstrip("/")
+        inside = [(entry.path, entry.size_in_bytes) for entry in _match(folder + "/**")]
+        if not inside and not (is_local(pattern) and Path(pattern).is_dir()):
+            raise DataError("no such file or folder", source=pattern)
+        entries = [(path, size) for path, size in inside if _is_input(path[len(folder) + 1 :])]
+        if not entries:
+            raise DataError("no CoNLL-U or Parquet file in this folder", source=pattern)
+    return sorted(entries)
+
+
+def _is_input(name: str) -> bool:
+    """Names that start with a dot or an underscore are nobody's data: rejects, work in progress, markers."""
+    if any(part.startswith((".", "_")) for part in name.split("/")):
+        return False
+    for compression in COMPRESSIONS:
+        name = name.removesuffix(compression)
+    return name.endswith(ENDINGS)
+
+
+def _match(pattern: str) -> list[FileMetadata]:
+    with readable(pattern):
+        return list(FileSystems.match([pattern])[0].metadata_list)
+
+
+def is_local(path: str) -> bool:
+    """Whether a path is on this machine, and not a URI."""
+    return "://" not in path
+
+
+@contextlib.contextmanager
+def readable(path: str) -> Iterator[None]:
+    """What a filesystem complains of, as one sentence about `path`."""
+    try:
+        yield
+    except CovingtonError:
+        raise
+    except BeamIOError as error:
+        causes = list((error.exception_details or {}).values()) or [error]
+        raise CovingtonError(f"{path}: {_reason(causes[0])}") from None
+    except OSError as error:
+        raise CovingtonError(f"{error.filename or path}: {_reason(error)}") from None
+    except (EOFError, lzma.LZMAError, zlib.error, json.JSONDecodeError, pa.ArrowException) as error:
+        raise CovingtonError(f"{path}: {_reason(error)}") from None
+
+
+def _reason(error: object) -> str:
+    text = str(getattr(error, "strerror", None) or error).strip().splitlines()
+    return text[0] if text else type(error).__name__
+
+
+def open_raw(path: str) -> IO[bytes]:
+    """The bytes of a file as they are, compressed or not."""
+    file: IO[bytes] = FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED)
+    return file
+
+
+def read_range(path: str, start: int, end: int) -> bytes:
+    """The bytes from start to end; fewer if the file is shorter now."""
+    with readable(path), open_raw(path) as file:
+        file.seek(start)
+        parts = []
+        left = end - start
+        while left > 0 and (part := file.read(left)):
+            parts.append(part)
+            left -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+@contextlib.contextmanager
+def whole_file(path: str, workshop: str | None = None) -> Iterator[IO[bytes]]:
+    """A file that takes its name only when it is complete; until then it is in the folder `workshop`."""
+    folder, name = FileSystems.split(path)
+    temporary = FileSystems.join(workshop or folder, f".{name}.{secrets.token_hex(6)}.part")
+    with readable(path):
+        make_folder(folder)
+        try:
+            if is_local(path):
+                with Path(temporary).open("xb") as file:
+                    yield file
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(temporary).replace(path)
+            else:
+                with FileSystems.create(temporary, compression_type=CompressionTypes.UNCOMPRESSED) as file:
+                    yield file
+                FileSystems.rename([temporary], [path])
+        except BaseException as error:
+            with contextlib.suppress(Exception):
+                FileSystems.delete([temporary])
+            if isinstance(error, OSError) and error.errno is not None:
+                raise OSError(error.errno, error.strerror, path) from None
+            raise
+
+
+def write_json(path: str, value: object, workshop: str | None = None) -> None:
+    """Write a small file of facts, whole or not at all."""
+    with whole_file(path, workshop) as file:
+        file.write(json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n")
+
+
+def read_json(path: str) -> Any:
+    """Read what write_json wrote, or None if there is no such file."""
+    if not exists(path):
+        return None
+    with readable(path), open_raw(path) as file:
+        return json.loads(file.read())
+
+
+def exists(path: str) -> bool:
+    with readable(path):
+        return bool(FileSystems.exists(path))
+
+
+def make_folder(path: str) -> None:
+    """Make a folder, where the filesystem has such a thing."""
+    if path and is_local(path):
+        Path(path).mkdir(parents=True, exist_ok=True)
+
+
+def files_in(folder: str) -> list[str]:
+    """The paths of all files in a folder and below it, sorted; none if there is no such folder."""
+    if is_local(folder) and not Path(folder).is_dir():
+        return []
+    return sorted(entry.path for entry in _match(folder.rstrip("/") + "/**"))
+
+
+def remove(paths: Sequence[str]) -> None:
+    """Delete files; those that are gone already are no trouble."""
+    for path in paths:
+        with contextlib.suppress(BeamIOError, FileNotFoundError):
+            FileSystems.delete([path])
+
+
+def remove_folder(path: str) -> None:
+    """Delete a folder with all that is in it; a folder that is gone already is no trouble."""
+    remove(files_in(path))
+    if is_local(path):
+        with contextlib.suppress(BeamIOError, FileNotFoundError):
+            FileSystems.delete([path])
+
+
+def copy_here(uri: str, target: Path) -> None:
+    """Copy a file from any filesystem to this machine; it appears whole or not at all."""
+    with readable(uri), open_raw(uri) as file, whole_file(str(target)) as copy:
+        while part := file.read(1 << 22):
+            copy.write(part)
+
+
+def join(folder: str, *names: str) -> str:
+    """A path below a folder, in the way of the folder's filesystem."""
+    return str(FileSystems.join(folder, *names)) if folder else "/".join(names)
