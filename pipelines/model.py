@@ -1,0 +1,75 @@
+"""A model that travels as a name: pinned by its checksum, fetched once per machine, loaded once per process."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from covington import models
+from covington.errors import ModelError
+from covington.parser import Parser
+from covington.pipelines.storage import copy_here, is_local
+
+
+@dataclass(frozen=True)
+class Model:
+    """The name, path or URI of a model, and the checksum that it had when the job was made."""
+
+    name: str
+    checksum: str
+
+    @staticmethod
+    def pin(name: str) -> Model:
+        """Read the model where the job is made: a model that is missing or damaged is known at once."""
+        return Model(name, Parser.load(str(local_path(name))).checksum)
+
+    def load(self) -> Parser:
+        """The parser; on a worker, any other model than the one that was pinned is an error."""
+        parser = Parser.load(str(local_path(self.name, self.checksum)))
+        if parser.checksum != self.checksum:
+            raise ModelError(
+                f"{self.name} has the checksum {parser.checksum} here, but had {self.checksum} when the job was"
+                " made; give all workers the same model"
+            )
+        return parser
+
+
+def local_path(name: str, checksum: str | None = None) -> Path:
+    """A file on this machine for a name in the box, a path or a URI."""
+    if models.is_name(name) and not Path(name).exists():
+        return models.path(name)
+    if is_local(name):
+        path = Path(name)
+        if not path.is_file():
+            raise ModelError(f"{name}: there is no such model file on this machine")
+        return path
+    return _fetched(name, checksum)
+
+
+def _fetched(uri: str, checksum: str | None) -> Path:
+    """The copy of a remote model in this machine's cache; whoever comes first fetches it, the others wait."""
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    if checksum is None:
+        # where the job is made the checksum is not known yet, and a copy of yesterday may be out of date
+        with tempfile.TemporaryDirectory(dir=folder) as workshop:
+            fresh = Path(workshop) / "model"
+            copy_here(uri, fresh)
+            target = folder / f"{Parser.load(str(fresh)).checksum}{models.SUFFIX}"
+            fresh.replace(target)
+        return target
+    target = folder / f"{checksum}{models.SUFFIX}"
+    with (folder / f"{checksum}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            copy_here(uri, target)
+    return target
+
+
+def cache_folder() -> Path:
+    """Where fetched models are kept; COVINGTON_CACHE names another place."""
+    named = os.environ.get("COVINGTON_CACHE")
+    return Path(named) if named else Path(tempfile.gettempdir()) / f"covington-{os.getuid()}"

@@ -1,0 +1,161 @@
+"""The parse pipeline: a corpus to a folder of shards, on one machine or many.
+
+    python -m covington.pipelines.parse INPUT... -o FOLDER [--model MODEL] [Beam options]
+
+is the same as `covington parse`. A job that was killed and is started again with the same command goes
+on where it stopped.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import apache_beam as beam
+
+from covington import __version__, models
+from covington.errors import CovingtonError, OptionError
+from covington.pipelines.blocks import BLOCK_BYTES
+from covington.pipelines.model import Model
+from covington.pipelines.parsing import ParseOptions, ParseSentences
+from covington.pipelines.reading import ReadSentences
+from covington.pipelines.runner import Runner
+from covington.pipelines.shards import Report
+from covington.pipelines.storage import files_in, is_local, join, read_json, remove, remove_folder, write_json
+from covington.pipelines.writing import FORMATS, REJECTS, SUMMARY, WORK, WriteSentences, read_mark
+from covington.progress import Progress
+
+
+@dataclass(frozen=True)
+class ParseJob:
+    """What to parse, with which model, to where."""
+
+    inputs: Sequence[str]
+    folder: str
+    model: str = models.DEFAULT
+    format: str = "parquet"
+    options: ParseOptions = ParseOptions()
+    overwrite: bool = False
+    strict: bool = False
+    block_bytes: int = BLOCK_BYTES
+
+    def run(self, runner: Runner = Runner(), progress: Progress | None = None) -> Report:
+        """Parse all there is; the report that comes back adds up, or an error is raised."""
+        runner.check()
+        if self.format not in FORMATS:
+            raise OptionError(f"the format must be one of {', '.join(FORMATS)}, not {self.format}")
+        model = Model.pin(self.model)
+        reading = ReadSentences(self.inputs, self.block_bytes, strict=self.strict)
+        self._keep_apart(reading)
+        done = self._begin(self._description(model, reading))
+        reading.skip = frozenset(done)
+        total = join(self.folder, WORK, "total.json")
+
+        def build(pipeline: beam.Pipeline) -> None:
+            (
+                pipeline
+                | "ReadSentences" >> reading
+                | "ParseSentences" >> ParseSentences(model, self.options)
+                | "WriteSentences" >> WriteSentences(self.folder, self.format)
+                | "KeepTotal" >> beam.Map(lambda report: write_json(total, report.to_dict()))
+            )
+
+        with _Watch(self.folder, Report.sum(done.values()), progress):
+            runner.run(build)
+        report = Report.from_dict(read_json(total)) + Report.sum(done.values())
+        return self._finish(report, model)
+
+    def _description(self, model: Model, reading: ReadSentences) -> dict[str, object]:
+        """What must be the same for a job to go on where another one stopped."""
+        return {
+            "version": __version__,
+            "inputs": [[file.path, file.size] for file in reading.files],
+            "model": model.checksum,
+            "format": self.format,
+            "options": asdict(self.options) | {"threads": None},
+            "block_bytes": self.block_bytes,
+        }
+
+    def _keep_apart(self, reading: ReadSentences) -> None:
+        inside = [file.path for file in reading.files if file.path.startswith(self.folder.rstrip("/") + "/")]
+        if inside:
+            raise OptionError(f"{inside[0]} is an input, so the output cannot go to {self.folder}")
+
+    def _begin(self, description: dict[str, object]) -> dict[int, Report]:
+        """Make the folder ready; returns the shards that an earlier run of the same job has done."""
+        record = join(self.folder, WORK, "job.json")
+        earlier = read_json(record)
+        if earlier == description:
+            marks = [path for path in files_in(join(self.folder, WORK)) if "done-" in path.rpartition("/")[2]]
+            return dict(read_mark(path) for path in marks if path.endswith(".json"))
+        present = files_in(self.folder)
+        if present and not self.overwrite:
+            state = "holds a job that was not finished, with other inputs or options" if earlier else "is not empty"
+            raise OptionError(f"{self.folder} {state}; --overwrite replaces what is there")
+        remove([path for path in present if _is_ours(path[len(self.folder.rstrip("/")) + 1 :])])
+        write_json(record, description)
+        return {}
+
+    def _finish(self, report: Report, model: Model) -> Report:
+        if not report.adds_up:
+            raise CovingtonError(
+                f"{report.counted} sentences went in, {report.sentences} came out and {report.rejects} were rejected,"
+                f" in {report.shards} of {report.of} shards: the output in {self.folder} is not complete"
+            )
+        facts = report.to_dict() | {"model": model.checksum, "version": __version__}
+        write_json(join(self.folder, SUMMARY), facts)
+        remove_folder(join(self.folder, WORK))
+        return report
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a file in the output folder is one that an earlier job made."""
+    return name.startswith((f"{WORK}/", f"{REJECTS}/", "shard-")) or name == SUMMARY
+
+
+class _Watch:
+    """Looks for the marks of finished shards, on whatever machine they were made, and moves the bar."""
+
+    def __init__(self, folder: str, before: Report, progress: Progress | None) -> None:
+        self._work = join(folder, WORK)
+        self._progress = progress if progress is not None and progress.visible else None
+        self._seen = before.shards
+        self._of = before.of
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._pause = 0.5 if is_local(folder) else 10.0  # seconds
+        if self._progress and self._of:
+            self._progress.start_at(self._seen / self._of)
+
+    def __enter__(self) -> None:
+        if self._progress:
+            self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        if self._progress:
+            self._thread.join()
+
+    def _look(self) -> None:
+        assert self._progress
+        known = {path for path in files_in(self._work) if "/done-" in path} if self._seen else set[str]()
+        while not self._stop.wait(self._pause):
+            marks = {path for path in files_in(self._work) if "/done-" in path}
+            reports = [read_mark(path)[1] for path in sorted(marks - known)]
+            known |= marks
+            if reports:
+                self._seen += len(reports)
+                self._progress.add(sum(report.tokens for report in reports), self._seen / reports[0].of)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `covington parse`."""
+    from covington.cli import main as covington
+
+    return covington(["parse", *(sys.argv[1:] if argv is None else argv)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""What moves through the pipelines: the sentences of one shard, and the report of what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The sentences of one block of the input, those that had to be rejected, and what was counted.
+
+    `number` and `of` depend on the input files alone. `counted` is how many sentences there must be,
+    known from a count that was made before anything was read.
+    """
+
+    number: int
+    of: int
+    sentences: pa.RecordBatch
+    rejects: pa.RecordBatch
+    counted: int
+    statistics: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name that the shard has on disk, without its ending.
+
+        >>> Shard(3, 12, None, None, 0).name
+        'shard-00003-of-00012'
+        """
+        return f"shard-{self.number:05d}-of-{self.of:05d}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Sums over shards; adding reports in any order gives the same."""
+
+    shards: int = 0
+    counted: int = 0  # sentences in the input, by the count made before reading
+    sentences: int = 0  # sentences written
+    rejects: int = 0
+    tokens: int = 0
+    statistics: Mapping[str, int] = field(default_factory=dict)
+    of: int = 0  # how many shards there must be in all
+
+    def __add__(self, other: Report) -> Report:
+        names = sorted({*self.statistics, *other.statistics})
+        return Report(
+            self.shards + other.shards,
+            self.counted + other.counted,
+            self.sentences + other.sentences,
+            self.rejects + other.rejects,
+            self.tokens + other.tokens,
+            {name: self.statistics.get(name, 0) + other.statistics.get(name, 0) for name in names},
+            max(self.of, other.of),
+        )
+
+    @staticmethod
+    def sum(reports: Iterable[Report]) -> Report:
+        """The sum of any number of reports; a CombineFn for Beam as it stands."""
+        total = Report()
+        for report in reports:
+            total += report
+        return total
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether every shard is there and every sentence of the input came out, written or rejected."""
+        return self.shards == self.of and self.counted == self.sentences + self.rejects
+
+    def to_dict(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"statistics": dict(self.statistics)}
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> Report:
+        return Report(**{one.name: values[one.name] for one in fields(Report)})
+
+
+def count_tokens(sentences: pa.RecordBatch) -> int:
+    """How many words a batch has."""
+    return len(sentences.column("tokens").flatten())

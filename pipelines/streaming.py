@@ -1,0 +1,214 @@
+"""Parses a stream to one file, in input order and with flat memory: the same functions without a graph."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from covington import schemas
+from covington.compression import decompressed
+from covington.conllu import parse_bytes
+from covington.errors import OptionError
+from covington.parquet import read_parquet, write_parquet
+from covington.parser import Parser
+from covington.pipelines.blocks import byte_blocks, count_sentences, kind_of
+from covington.pipelines.parsing import ParseOptions, parse_shard
+from covington.pipelines.reading import rejected
+from covington.pipelines.shards import Report, Shard, count_tokens
+from covington.pipelines.storage import InputFile, is_local, list_inputs, open_raw, readable, whole_file
+from covington.progress import Progress
+from covington.writing import write_conllu
+
+_BLOCK = 1 << 20  # bytes: small, so that a pipe gives its first trees soon
+
+Job = Callable[[], Shard]
+CONLLU_ENDINGS = (".conllu", ".conllu.gz", ".conllu.bz2", ".conllu.xz", ".conllu.zst")
+
+
+def is_one_file(output: str) -> bool:
+    """Whether an OUTPUT is the name of one file, or of standard output, and not of a folder."""
+    return output == "-" or output.endswith((*CONLLU_ENDINGS, ".parquet"))
+
+
+@dataclass
+class ParseStream:
+    """Inputs, one after the other, to one output file; `-` is standard input or output."""
+
+    inputs: Sequence[str]
+    output: str
+    options: ParseOptions = ParseOptions()
+    threads: int = 1
+    strict: bool = False
+    rejects: str | None = None  # a Parquet file for rejected sentences, made if there are any
+
+    def run(self, parser: Parser, progress: Progress | None = None) -> Report:
+        """Read, parse and write; blocks are parsed by several threads and written in their order."""
+        if "-" in self.inputs and len(self.inputs) > 1:
+            raise OptionError("standard input cannot be joined with other inputs")
+        if self.output in self.inputs and self.output != "-":
+            raise OptionError(f"{self.output} is an input, so the output cannot go there")
+        report = Report()
+
+        def parsed() -> Iterator[pa.RecordBatch]:
+            nonlocal report
+            with _Rejects(self.rejects) as rejects:
+                for shard in self._in_order(self._jobs(parser, bar)):
+                    if self.strict and shard.rejects.num_rows:
+                        raise rejected(shard.rejects)
+                    rejects.write(shard.rejects)
+                    report += _report(shard)
+                    bar.tokens(count_tokens(shard.sentences))
+                    yield shard.sentences
+
+        bar = _Bar(progress)
+        self._write(parsed())
+        return report
+
+    def _write(self, batches: Iterator[pa.RecordBatch]) -> None:
+        write = write_parquet if self.output.endswith(".parquet") else write_conllu
+        if self.output == "-" or is_local(self.output):
+            write(batches, self.output)
+            return
+        with tempfile.TemporaryDirectory() as folder, whole_file(self.output) as target:
+            here = Path(folder) / self.output.rpartition("/")[2]
+            write(batches, str(here))
+            with here.open("rb") as file:
+                while part := file.read(1 << 22):
+                    target.write(part)
+
+    def _in_order(self, jobs: Iterator[Job]) -> Iterator[Shard]:
+        """Results in the order of the jobs, with a few of them under way at any time."""
+        with ThreadPoolExecutor(self.threads) as pool:
+            waiting: deque[Future[Shard]] = deque()
+            try:
+                for job in jobs:
+                    waiting.append(pool.submit(job))
+                    if len(waiting) > 2 * self.threads:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def _jobs(self, parser: Parser, bar: _Bar) -> Iterator[Job]:
+        options = replace(self.options, threads=1)
+        if self.inputs == ["-"]:
+            yield from _text_jobs(sys.stdin.buffer, "-", parser, options)
+            return
+        files = list_inputs(self.inputs)
+        bar.whole = sum(file.size for file in files)
+        for file in files:
+            if file.size == 0:
+                continue
+            if kind_of(file) == "parquet":
+                yield from _row_jobs(file, parser, options)
+                bar.read(file.size)
+            else:
+                with readable(file.path), open_raw(file.path) as raw:
+                    yield from _text_jobs(_Counted(raw, bar), file.path, parser, options)
+
+
+def _text_jobs(raw: IO[bytes] | _Counted, name: str, parser: Parser, options: ParseOptions) -> Iterator[Job]:
+    position, line = 0, 1
+    for data in byte_blocks(decompressed(raw, name), _BLOCK):  # type: ignore[arg-type]
+        counted = count_sentences(data)
+
+        def job(data: bytes = data, position: int = position, line: int = line, counted: int = counted) -> Shard:
+            sentences, rejects = parse_bytes(data, name, position, line)
+            return parse_shard(Shard(0, 0, sentences, rejects, counted), parser, options)
+
+        yield job
+        position += counted
+        line += data.count(b"\n")
+
+
+def _row_jobs(file: InputFile, parser: Parser, options: ParseOptions) -> Iterator[Job]:
+    found: list[pa.RecordBatch] = []
+    for batch in read_parquet(file.path, rejects=found.append):
+        rejects = _joined(found)
+        found.clear()
+        counted = batch.num_rows + rejects.num_rows
+        shard = Shard(0, 0, batch, rejects, counted)
+        yield lambda shard=shard: parse_shard(shard, parser, options)
+    if found:
+        rejects = _joined(found)
+        empty = pa.RecordBatch.from_pylist([], schema=schemas.SENTENCE)
+        last = Shard(0, 0, empty, rejects, rejects.num_rows)
+        yield lambda: parse_shard(last, parser, options)
+
+
+def _joined(rejects: list[pa.RecordBatch]) -> pa.RecordBatch:
+    table = pa.Table.from_batches(rejects, schema=schemas.REJECT).combine_chunks()
+    return (table.to_batches() or [pa.RecordBatch.from_pylist([], schema=schemas.REJECT)])[0]
+
+
+def _report(shard: Shard) -> Report:
+    return Report(
+        counted=shard.counted,
+        sentences=shard.sentences.num_rows,
+        rejects=shard.rejects.num_rows,
+        tokens=count_tokens(shard.sentences),
+        statistics=shard.statistics,
+    )
+
+
+class _Bar:
+    """How many bytes of how many have been read, for the progress bar."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress, self.whole, self.done = progress, 0, 0
+
+    def read(self, size: int) -> None:
+        self.done += size
+
+    def tokens(self, tokens: int) -> None:
+        if self.progress:
+            self.progress.add(tokens, self.done / self.whole if self.whole else None)
+
+
+class _Counted:
+    """A stream that tells the bar how much was read from it."""
+
+    def __init__(self, raw: IO[bytes], bar: _Bar) -> None:
+        self._raw, self._bar = raw, bar
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._raw.read(size)
+        self._bar.read(len(data))
+        return data
+
+
+class _Rejects:
+    """A Parquet file of rejected sentences, begun when the first one comes."""
+
+    def __init__(self, path: str | None) -> None:
+        self._path = path
+        self._open = contextlib.ExitStack()
+        self._writer: pq.ParquetWriter | None = None
+
+    def write(self, rejects: pa.RecordBatch) -> None:
+        if not rejects.num_rows or self._path is None:
+            return
+        if self._writer is None:
+            file = self._open.enter_context(whole_file(self._path))
+            self._writer = self._open.enter_context(
+                pq.ParquetWriter(file, schemas.REJECT, compression="zstd", use_compliant_nested_type=True)
+            )
+        self._writer.write_batch(rejects)
+
+    def __enter__(self) -> _Rejects:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.__exit__(*error)  # type: ignore[arg-type]
