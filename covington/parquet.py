@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -27,17 +28,22 @@ def write_parquet(batches: Iterable[pa.RecordBatch] | pa.Table, path: str | os.P
     if isinstance(batches, pa.Table):
         batches = batches.to_batches()
     with atomic_file(path) as file:
-        writer: pq.ParquetWriter | None = None
-        try:
-            for table in _row_groups(map(conform, batches)):
-                if writer is None:
-                    writer = _writer(file, table.schema)
-                writer.write_table(table, row_group_size=ROW_GROUP)
+        write_to(batches, file)
+
+
+def write_to(batches: Iterable[pa.RecordBatch], file: IO[bytes]) -> None:
+    """Write batches as Parquet to a file that is open."""
+    writer: pq.ParquetWriter | None = None
+    try:
+        for table in _row_groups(map(conform, batches)):
             if writer is None:
-                writer = _writer(file, SENTENCE)
-        finally:
-            if writer is not None:
-                writer.close()
+                writer = _writer(file, table.schema)
+            writer.write_table(table, row_group_size=ROW_GROUP)
+        if writer is None:
+            writer = _writer(file, SENTENCE)
+    finally:
+        if writer is not None:
+            writer.close()
 
 
 def _writer(file: object, schema: pa.Schema) -> pq.ParquetWriter:
@@ -86,7 +92,7 @@ def read_parquet(
     with judged(name, strict, rejects) as judge:
         for batch in _batches(name, batch_size):
             batch = conform(batch, name, position)
-            good, bad = _sorted_out(batch, name, position)
+            good, bad = sorted_out(batch, name, position)
             judge(bad)
             position += batch.num_rows
             if good.num_rows:
@@ -96,21 +102,28 @@ def read_parquet(
 def _batches(name: str, batch_size: int) -> Iterator[pa.RecordBatch]:
     try:
         with pq.ParquetFile(Path(name).open("rb"), page_checksum_verification=True) as file:
-            version = (file.schema_arrow.metadata or {}).get(b"covington.schema", b"0")
-            if not version.isdigit() or int(version) > VERSION:
-                raise DataError(
-                    f"its schema is version {version.decode()}, this program knows {VERSION}", source=name
-                )
-            known = {field.name for field in (*SENTENCE, *PARSE)}
-            columns = [column for column in file.schema_arrow.names if column in known]
-            yield from file.iter_batches(batch_size=batch_size, columns=columns, use_threads=False)
+            yield from rows(file, name, batch_size)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise DataError(f"cannot be read as Parquet ({str(error).strip()})", source=name) from None
 
 
-def _sorted_out(batch: pa.RecordBatch, name: str, position: int) -> tuple[pa.RecordBatch, list[Reject]]:
+def rows(
+    file: pq.ParquetFile, name: str, batch_size: int, groups: list[int] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The columns that the schemas know, of all row groups or of some."""
+    version = (file.schema_arrow.metadata or {}).get(b"covington.schema", b"0")
+    if not version.isdigit() or int(version) > VERSION:
+        raise DataError(
+            f"its schema is version {version.decode()}, this program knows {VERSION}", source=name
+        )
+    known = {field.name for field in (*SENTENCE, *PARSE)}
+    columns = [column for column in file.schema_arrow.names if column in known]
+    yield from file.iter_batches(batch_size=batch_size, row_groups=groups, columns=columns, use_threads=False)
+
+
+def sorted_out(batch: pa.RecordBatch, name: str, position: int) -> tuple[pa.RecordBatch, list[Reject]]:
     """The rows that are sentences, and the others with what is wrong with them."""
     words = _lengths(batch.column("tokens"))
     wrong = {"it has no words": words <= 0, "more than 65535 words": words > _LONGEST}

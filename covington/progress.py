@@ -52,6 +52,11 @@ class Progress:
             self.stream.write("\r" + " " * self._width + "\r")
             self.stream.flush()
 
+    @property
+    def seconds(self) -> float:
+        """Time since the beginning."""
+        return time.monotonic() - self._started
+
     def line(self) -> str:
         """What is shown, without the carriage return."""
         return self._line(time.monotonic())

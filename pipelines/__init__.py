@@ -1,1 +1,31 @@
-"""Parse, train and evaluate as Apache Beam pipelines."""
+"""Parse, train and evaluate as Apache Beam pipelines: the transforms, each with a worked example."""
+
+from __future__ import annotations
+
+import importlib
+
+# name → where it lives; Beam takes a second to import, so nothing is loaded before it is asked for
+_HOMES = {
+    "CovingtonModelHandler": "parsing",
+    "ParseJob": "parse",
+    "ParseOptions": "parsing",
+    "ParseSentences": "parsing",
+    "ReadSentences": "reading",
+    "Report": "shards",
+    "Runner": "runner",
+    "ScoreParses": "scoring",
+    "Shard": "shards",
+    "TrainJob": "train",
+    "TrainParser": "training",
+    "WriteSentences": "writing",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'covington.pipelines' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"covington.pipelines.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

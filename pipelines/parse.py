@@ -71,7 +71,7 @@ class ParseJob:
         """What must be the same for a job to go on where another one stopped."""
         return {
             "version": __version__,
-            "inputs": [[file.path, file.size] for file in reading.files],
+            "inputs": [[file.path, file.size, file.modified] for file in reading.files],
             "model": model.checksum,
             "format": self.format,
             "options": asdict(self.options) | {"threads": None},

@@ -10,12 +10,15 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from covington import parquet
 from covington.conllu import parse_bytes
+from covington.conllu_rejects import reject_batch
 from covington.errors import DataError, OptionError
 from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES, BLOCK_ROWS, Block, Count
 from covington.pipelines.shards import Shard
-from covington.pipelines.storage import InputFile, list_inputs, open_raw, readable
+from covington.pipelines.storage import list_inputs, open_raw, readable
+from covington.schemas.conform import conform
 
 Task = tuple[Block, ...]  # blocks that have to be read one after the other
 
@@ -103,7 +106,16 @@ def _read_compressed(task: Task, block_bytes: int) -> Iterator[tuple[pa.RecordBa
 
 
 def _read_rows(task: Task) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
-    raise NotImplementedError
+    piece = task[0].piece
+    wanted = {block.part: block for block in task}
+    with readable(piece.file.path), open_raw(piece.file.path) as raw:
+        file = pq.ParquetFile(raw, page_checksum_verification=True)
+        for part, batch in enumerate(parquet.rows(file, piece.file.path, BLOCK_ROWS, [piece.start])):
+            block = wanted.get(part)
+            if block is not None:
+                whole = conform(batch, piece.file.path, block.position)
+                good, bad = parquet.sorted_out(whole, piece.file.path, block.position)
+                yield good, reject_batch(bad)
 
 
 def rejected(rejects: pa.RecordBatch) -> DataError:

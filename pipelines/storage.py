@@ -30,41 +30,45 @@ class InputFile(NamedTuple):
     path: str
     size: int
     ordinal: int
+    modified: float = 0.0  # seconds since 1970, where the filesystem tells it
 
 
 def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
     """The files that `patterns` (files, folders, globs) stand for, each once, in the order given."""
-    found: dict[str, int] = {}
+    found: dict[str, FileMetadata] = {}
     for pattern in patterns:
-        for path, size in _matches(pattern):
-            found.setdefault(path, size)
-    return [InputFile(path, size, ordinal) for ordinal, (path, size) in enumerate(found.items())]
+        for entry in _entries(pattern):
+            found.setdefault(entry.path, entry)
+    return [
+        InputFile(path, entry.size_in_bytes, ordinal, entry.last_updated_in_seconds)
+        for ordinal, (path, entry) in enumerate(found.items())
+    ]
 
 
-def _matches(pattern: str) -> list[tuple[str, int]]:
-    if is_local(pattern):
-        place = Path(pattern)
-        if place.is_file():
-            return [(pattern, place.stat().st_size)]
-        if place.exists() and not place.is_dir():
-            raise DataError("is no file that can be read twice; give -o a file name to read a stream", source=pattern)
-    elif not _GLOB & set(pattern):
-        whole = [(entry.path, entry.size_in_bytes) for entry in _match(pattern)]
-        if whole:
-            return whole
-    if _GLOB & set(pattern) and not (is_local(pattern) and Path(pattern).is_dir()):
-        entries = [(entry.path, entry.size_in_bytes) for entry in _match(pattern)]
-        if not entries:
+def _entries(pattern: str) -> list[FileMetadata]:
+    place = Path(pattern) if is_local(pattern) else None
+    if place is not None and place.exists() and not place.is_dir():
+        if not place.is_file():
+            raise DataError(
+                "is no file that can be read twice; with a file name after -o it can be a stream", source=pattern
+            )
+        facts = place.stat()
+        return [FileMetadata(pattern, facts.st_size, facts.st_mtime)]
+    is_folder = place is not None and place.is_dir()
+    if not is_folder:
+        entries = _match(pattern)
+        if entries:
+            return entries
+        if _GLOB & set(pattern):
             raise DataError("no file matches", source=pattern)
-    else:
-        folder = pattern.rstrip("/")
-        inside = [(entry.path, entry.size_in_bytes) for entry in _match(folder + "/**")]
-        if not inside and not (is_local(pattern) and Path(pattern).is_dir()):
-            raise DataError("no such file or folder", source=pattern)
-        entries = [(path, size) for path, size in inside if _is_input(path[len(folder) + 1 :])]
-        if not entries:
-            raise DataError("no CoNLL-U or Parquet file in this folder", source=pattern)
-    return sorted(entries)
+    folder = pattern.rstrip("/")
+    inside = _match(folder + "/**")
+    if not inside and not is_folder:
+        raise DataError("no such file or folder", source=pattern)
+    entries = [entry for entry in inside if _is_input(entry.path[len(folder) + 1 :])]
+    if not entries:
+        raise DataError("no CoNLL-U or Parquet file in this folder", source=pattern)
+    return entries
 
 
 def _is_input(name: str) -> bool:
@@ -78,7 +82,8 @@ def _is_input(name: str) -> bool:
 
 def _match(pattern: str) -> list[FileMetadata]:
     with readable(pattern):
-        return list(FileSystems.match([pattern])[0].metadata_list)
+        found = FileSystems.match([pattern])[0].metadata_list
+    return sorted(found, key=lambda entry: str(entry.path))
 
 
 def is_local(path: str) -> bool:

@@ -8,10 +8,11 @@ from typing import IO
 
 import apache_beam as beam
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from covington.conllu import format_batch
 from covington.errors import OptionError
-from covington.parquet import write_parquet
+from covington.parquet import write_to
 from covington.pipelines.shards import Report, Shard, count_tokens
 from covington.pipelines.storage import join, read_json, whole_file, write_json
 
@@ -72,7 +73,7 @@ def write_shard(shard: Shard, folder: str, format: str = "parquet") -> Report:
         write_batch(shard.sentences, file, format)
     if shard.rejects.num_rows:
         with whole_file(join(folder, REJECTS, f"{shard.name}.parquet"), work) as file:
-            write_batch(shard.rejects, file, "parquet")
+            pq.write_table(pa.table(shard.rejects), file, compression="zstd")
     write_json(done_mark(folder, shard.number), report.to_dict(), work)
     return report
 
@@ -82,7 +83,7 @@ def write_batch(batch: pa.RecordBatch, file: IO[bytes], format: str) -> None:
     if format == "conllu":
         file.write(format_batch(batch))
     else:
-        write_parquet([batch], file)
+        write_to([batch], file)
 
 
 def done_mark(folder: str, number: int) -> str:

@@ -1,0 +1,168 @@
+"""Parse CoNLL-U or Parquet: fill in heads and relations, keep all else.
+
+INPUT is a file, a folder or a glob, plain or compressed, local or on any filesystem that Beam knows;
+`-` is standard input. An OUTPUT that ends in .conllu (also compressed), in .parquet, or that is `-`, is
+one file in the order of the input. Any other OUTPUT is a folder of shards, made by a Beam pipeline on
+all cores, or on a cluster with --runner. Sentences that cannot be read go to a place of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from covington import models
+from covington.errors import CovingtonError, OptionError
+from covington.progress import Progress, clock
+
+if TYPE_CHECKING:
+    from covington.pipelines.parsing import ParseOptions
+    from covington.pipelines.shards import Report
+
+EXAMPLE = """  covington parse corpus.conllu.gz -o parsed.conllu
+  covington parse corpus/ -o parsed/ --model en_ewt
+  zcat corpus.conllu.gz | covington parse - -o - | less
+  covington parse 'gs://bucket/corpus/*.conllu' -o gs://bucket/parsed --runner DataflowRunner ..."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(takes_beam_options=True)
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="files, folders or globs; - is standard input")
+    parser.add_argument("-o", "--output", required=True, metavar="OUTPUT", help="a file, a folder, or -")
+    parser.add_argument(
+        "--model", default=models.DEFAULT, help="a path, a URI or the name of a model in the box (%(default)s)"
+    )
+    parser.add_argument("--format", choices=("parquet", "conllu"), help="of the shards in a folder (parquet)")
+    parser.add_argument("--threads", type=int, default=0, metavar="N", help="on this machine (one per core)")
+    parser.add_argument("--overwrite", action="store_true", help="replace the shards of an earlier job")
+    parser.add_argument("--strict", action="store_true", help="stop at the first sentence that cannot be read")
+    parser.add_argument("--rejects", metavar="FILE", help="Parquet file for the others, when OUTPUT is one file")
+    parser.add_argument("--max-length", type=int, metavar="N", help="leave longer sentences unparsed, flagged")
+    parser.add_argument("--many-roots", action="store_true", help="do not force one root per sentence")
+    parser.add_argument("--confidence", action="store_true", help="keep the score margin of every arc (Parquet)")
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    parser.add_argument("--progress", action="store_true", default=None, help="report progress to any stderr")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show what Beam has to say")
+    add_beam_arguments(parser)
+
+
+def add_beam_arguments(parser: argparse.ArgumentParser) -> None:
+    """The Beam options in common use; all others are taken too, if they stand after the inputs."""
+    group = parser.add_argument_group("Beam options", "these, and all others that the runner knows")
+    group.add_argument("--runner", metavar="NAME", help="DirectRunner (this machine), FlinkRunner, ...")
+    group.add_argument("--direct_running_mode", metavar="MODE", help="in_memory, multi_threading, multi_processing")
+    group.add_argument("--direct_num_workers", metavar="N", help="workers of the local runner; 0 is one per core")
+
+
+def beam_flags(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The Beam options of a command, as they were given."""
+    named = ("runner", "direct_running_mode", "direct_num_workers")
+    given = [(name, getattr(arguments, name)) for name in named if getattr(arguments, name) is not None]
+    return (*(f"--{name}={value}" for name, value in given), *arguments.beam_options)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if not arguments.verbose:
+        logging.getLogger().setLevel(logging.CRITICAL)  # before Beam is imported: it warns while that is done
+    from covington.pipelines.parsing import ParseOptions
+    from covington.pipelines.streaming import is_one_file
+
+    if arguments.threads < 0:
+        raise OptionError(f"--threads must be 1 or more, not {arguments.threads}")
+    options = ParseOptions(
+        single_root=not arguments.many_roots,
+        max_length=arguments.max_length,
+        confidence=arguments.confidence,
+    )
+    with Progress("parsing", show=arguments.progress) as progress:
+        if is_one_file(arguments.output):
+            report = _one_file(arguments, options, progress)
+        else:
+            report = _folder(arguments, options, progress)
+        seconds = progress.seconds
+    _print_summary(report, arguments, seconds)
+    if report.rejects and not report.sentences:
+        raise CovingtonError(f"none of the {report.rejects} sentences could be read")
+    return 0
+
+
+def _one_file(arguments: argparse.Namespace, options: ParseOptions, progress: Progress) -> Report:
+    from covington.parser import Parser
+    from covington.pipelines.model import local_path
+    from covington.pipelines.streaming import ParseStream
+
+    flags = beam_flags(arguments)
+    if flags:
+        raise OptionError(f"{flags[0]} needs a folder as OUTPUT; {arguments.output} is one file")
+    if arguments.format and not arguments.output.endswith(f".{arguments.format}"):
+        raise OptionError(f"--format {arguments.format} is for a folder; {arguments.output} says its own format")
+    rejects = arguments.rejects
+    if rejects is None and arguments.output != "-":
+        rejects = f"{arguments.output}.rejects.parquet"
+    stream = ParseStream(
+        arguments.inputs, arguments.output, options, arguments.threads or os.cpu_count() or 1, arguments.strict, rejects
+    )
+    report = stream.run(Parser.load(str(local_path(arguments.model))), progress)
+    if report.counted != report.sentences + report.rejects:
+        raise CovingtonError(
+            f"{report.counted} sentences went in, {report.sentences} came out and {report.rejects} were rejected"
+        )
+    return report
+
+
+def _folder(arguments: argparse.Namespace, options: ParseOptions, progress: Progress) -> Report:
+    from covington.pipelines.parse import ParseJob
+    from covington.pipelines.runner import Runner, WorkerLost
+
+    if arguments.rejects:
+        raise OptionError("--rejects is for one file; a folder has its rejects in _rejects/")
+    if "-" in arguments.inputs:
+        raise OptionError("standard input can only be parsed to one file, as in -o parsed.conllu or -o -")
+    job = ParseJob(
+        inputs=arguments.inputs,
+        folder=arguments.output,
+        model=arguments.model,
+        format=arguments.format or "parquet",
+        options=options,
+        overwrite=arguments.overwrite,
+        strict=arguments.strict,
+    )
+    runner = Runner(beam_flags(arguments), arguments.threads, arguments.verbose)
+    try:
+        return job.run(runner, progress)
+    except WorkerLost as error:
+        # Beam's threads wait for the lost worker for ever and would keep this process alive
+        progress.close()
+        print(f"covington: {error}", file=sys.stderr, flush=True)
+        os._exit(1)
+
+
+def _print_summary(report: Report, arguments: argparse.Namespace, seconds: float) -> None:
+    if arguments.json:
+        facts = report.to_dict() | {"seconds": round(seconds, 3), "output": arguments.output}
+        print(json.dumps(facts, sort_keys=True), file=sys.stderr if arguments.output == "-" else sys.stdout)
+        return
+    if arguments.output == "-" and not report.rejects:
+        return
+    speed = report.tokens / max(seconds, 1e-9)
+    lines = [
+        f"{report.sentences:,} sentences, {report.tokens:,} tokens in {clock(seconds)} ({speed:,.0f} tokens/s)"
+        f" to {arguments.output}"
+    ]
+    if report.rejects:
+        lines.append(f"{report.rejects:,} sentences could not be read: {_where_rejects_are(arguments)}")
+    print("\n".join(lines), file=sys.stderr)
+
+
+def _where_rejects_are(arguments: argparse.Namespace) -> str:
+    from covington.pipelines.streaming import is_one_file
+
+    if not is_one_file(arguments.output):
+        return f"see {arguments.output.rstrip('/')}/_rejects/"
+    if arguments.rejects or arguments.output != "-":
+        return f"see {arguments.rejects or arguments.output + '.rejects.parquet'}"
+    return "--rejects FILE keeps them, --strict stops at the first"
