@@ -17,6 +17,7 @@ _HOMES = {
     "read_conllu": "reading",
     "read_parquet": "parquet",
     "read_sentences": "reading",
+    "token_lists": "token_lists",
     "write_conllu": "writing",
     "write_parquet": "parquet",
 }

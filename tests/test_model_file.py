@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,14 +16,14 @@ from covington import model_file
 from covington.checksum import Checksum
 from covington.errors import ModelError
 
-ARRAYS = {
+ARRAYS: dict[str, np.ndarray[Any, Any]] = {
     "weights": np.arange(-500, 500, dtype=np.int16).reshape(20, 50),
     "keys": np.arange(13, dtype=np.uint64),
     "nothing": np.zeros((0, 4), np.int32),
     "scale": np.array(0.5, np.float32),
     "mask": np.array([True, False, True]),
 }
-METADATA = {"labels": ["nsubj", "obj"], "options": {"seed": 1}, "name": "Übung"}
+METADATA: dict[str, Any] = {"labels": ["nsubj", "obj"], "options": {"seed": 1}, "name": "Übung"}
 
 
 @pytest.fixture
@@ -138,12 +139,13 @@ def test_forged_headers_are_refused(path: Path, change: dict[str, object]) -> No
 
 
 def test_what_cannot_be_stored(tmp_path: Path) -> None:
-    for metadata, arrays in [
+    unfit: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({"x": {1, 2}}, {}),
         ({"x": float("nan")}, {}),
         ({}, {"a": np.array(["text"])}),
         ({}, {"~gap-0": np.zeros(3)}),
-    ]:
+    ]
+    for metadata, arrays in unfit:
         with pytest.raises(ModelError):
             model_file.write(tmp_path / "m", metadata, arrays)
     assert list(tmp_path.iterdir()) == []
