@@ -2,7 +2,7 @@
 
 A configuration's loss is at most k if some transition sequence ends with at most k wrong heads; k is tried from
 the lower bound upwards. The search walks over the pairs of words in Covington's order, and cuts wherever
-- a lower bound is above k,
+- a lower bound is above k: |U|, and one more if some cycle cannot but cost a gold arc (search_bounds),
 - an upper bound is not above k: the loss of the sequence that builds the reachable gold arcs and nothing else
   (never more than the paper's |U| + n_pc, and always attained), or
 - the same arcs at the same place have been looked at before.
@@ -10,12 +10,11 @@ Shift with words left in λ1 is NoArc over all of them, so it need not be tried 
 that path at few places are tried first: most repairs take one arc.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
 
-from covington.cycles cimport is_lost
 from covington.hashing cimport finish, mix
+from covington.search_bounds cimport Search, Step, Visited, attained, lower_bound, order_events
 from covington.state cimport is_ancestor
 
 cdef enum:
@@ -24,58 +23,6 @@ cdef enum:
 
 cdef inline uint64_t key_of(int word, int head, uint64_t seed) noexcept nogil:
     return finish(mix(mix(seed, <uint64_t>word), <uint64_t>(head + 2)))
-
-
-# ---- memory ---------------------------------------------------------------------------------------
-
-cdef int prepare(Search *s, int n) noexcept nogil:
-    """Room for n words; -1 when there is no memory."""
-    cdef size_t places = <size_t>n + 2
-    if n <= s.capacity and s.memory != NULL:
-        return 0
-    free(s.memory)
-    s.capacity = 0
-    s.memory = <int32_t *>calloc(6 * places, sizeof(int32_t))
-    if s.memory == NULL:
-        return -1
-    s.capacity = n
-    s.head = s.memory
-    s.gold = s.memory + places
-    s.trial = s.memory + 2 * places
-    s.event_left = s.memory + 3 * places
-    s.event_right = s.memory + 4 * places
-    s.event_word = s.memory + 5 * places
-    return 0
-
-
-cdef void dispose(Search *s) noexcept nogil:
-    free(s.memory)
-    free(s.steps)
-    free(s.table)
-    memset(s, 0, sizeof(Search))
-
-
-cdef int order_events(Search *s) noexcept nogil:
-    """List the gold arcs in the order in which the parser meets their two words."""
-    cdef int word, left, right, place, count = 0
-    for word in range(1, s.n + 1):
-        if s.gold[word] < s.first:
-            continue                # implicit root: no transition builds this arc
-        left = min(word, <int>s.gold[word])
-        right = max(word, <int>s.gold[word])
-        place = count
-        while place > 0 and (s.event_right[place - 1] > right
-                             or (s.event_right[place - 1] == right and s.event_left[place - 1] < left)):
-            s.event_left[place] = s.event_left[place - 1]
-            s.event_right[place] = s.event_right[place - 1]
-            s.event_word[place] = s.event_word[place - 1]
-            place -= 1
-        s.event_left[place] = left
-        s.event_right[place] = right
-        s.event_word[place] = word
-        count += 1
-    s.events = count
-    return 0
 
 
 cdef int remember(Search *s, uint64_t first_key, uint64_t second_key) noexcept nogil:
@@ -109,45 +56,6 @@ cdef int remember(Search *s, uint64_t first_key, uint64_t second_key) noexcept n
     return 0
 
 
-# ---- bounds ---------------------------------------------------------------------------------------
-
-cdef int lower_bound(const Search *s, int i, int j) noexcept nogil:
-    """|U|; with an implicit root without the root arcs that may come back when their word loses its head."""
-    cdef int word, head, lost = 0
-    for word in range(1, s.n + 1):
-        head = s.gold[word]
-        if s.head[word] == head:
-            continue
-        if head < s.first:
-            # 0 → word comes back if an arc from word closes a cycle, which takes a pair that is still to come
-            if not (j < s.n or (j == s.n and (word <= i or (word == j and i >= 1)))):
-                lost += 1
-        elif is_lost(head, word, i, j):
-            lost += 1
-    return lost
-
-
-cdef int attained(Search *s, int i, int j) noexcept nogil:
-    """The loss of the sequence that builds the reachable gold arcs and no other."""
-    cdef int event, word, head, loss = 0
-    memcpy(s.trial, s.head, (s.n + 1) * sizeof(int32_t))
-    for event in range(s.events):
-        if s.event_right[event] < j or (s.event_right[event] == j and s.event_left[event] > i):
-            continue
-        word = s.event_word[event]
-        head = s.gold[word]
-        if s.trial[word] == head:
-            continue
-        if head > 0 and is_ancestor(s.trial, word, head):
-            s.trial[head] = s.nothing
-        s.trial[word] = head
-    for word in range(1, s.n + 1):
-        loss += s.trial[word] != s.gold[word]
-    return loss
-
-
-# ---- search ---------------------------------------------------------------------------------------
-
 cdef inline void set_head(Search *s, int word, int head) noexcept nogil:
     s.first_key ^= key_of(word, s.head[word], 1) ^ key_of(word, head, 1)
     s.second_key ^= key_of(word, s.head[word], 2) ^ key_of(word, head, 2)
@@ -171,16 +79,19 @@ cdef inline void undo(Search *s, Step *step) noexcept nogil:
     step.word = 0
 
 
-cdef int examine(Search *s, Step *step, int k, bint arcs_changed) noexcept nogil:
+cdef int examine(Search *s, Step *step, int k) noexcept nogil:
     """Whether a configuration's loss is at most k, as far as bounds and memory can tell."""
-    cdef int known
+    cdef int known, lower
+    cdef bint certain = False
     if step.i < s.first and step.j <= s.n:          # only Shift is left
         step.i, step.j = step.j, step.j + 1
-    if step.j > s.n or arcs_changed:
-        if lower_bound(s, step.i, step.j) > k:
-            return FAILED
-        if step.j > s.n or attained(s, step.i, step.j) <= k:
-            return FOUND
+    lower = lower_bound(s, step.i, step.j)
+    if lower > k:
+        return FAILED
+    if step.j > s.n or attained(s, step.i, step.j, &certain) <= k:
+        return FOUND
+    if lower + certain > k:
+        return FAILED
     if step.departures == 0:
         return FAILED                               # the default path is all that is left, and it costs too much
     if step.departures == EVERYWHERE:
@@ -195,7 +106,7 @@ cdef int examine(Search *s, Step *step, int k, bint arcs_changed) noexcept nogil
 cdef int within(Search *s, int i, int j, int k, int departures) noexcept nogil:
     """FOUND if some sequence that leaves the default path at most so often has at most k wrong heads in the end."""
     cdef int depth = 0, verdict, move, gold_word
-    cdef bint departs, changed
+    cdef bint departs
     cdef Step *step
     cdef Step *child
     cdef Step *larger
@@ -208,7 +119,7 @@ cdef int within(Search *s, int i, int j, int k, int departures) noexcept nogil:
         s.room = 64
     s.steps[0].i, s.steps[0].j, s.steps[0].move, s.steps[0].word = i, j, 0, 0
     s.steps[0].departures = departures
-    verdict = examine(s, &s.steps[0], k, True)
+    verdict = examine(s, &s.steps[0], k)
     if verdict != UNDECIDED:
         return verdict
     while depth >= 0:
@@ -237,7 +148,6 @@ cdef int within(Search *s, int i, int j, int k, int departures) noexcept nogil:
             build(s, step, i, j)
         elif move == 3 and not gold_word:
             continue
-        changed = step.word != 0 or departs
         if depth + 1 == s.room:
             larger = <Step *>realloc(s.steps, 2 * s.room * sizeof(Step))
             if larger == NULL:
@@ -251,7 +161,7 @@ cdef int within(Search *s, int i, int j, int k, int departures) noexcept nogil:
         child.departures = step.departures
         if departs and step.departures != EVERYWHERE:
             child.departures -= 1
-        verdict = examine(s, child, k, changed)
+        verdict = examine(s, child, k)
         if verdict == UNDECIDED:
             depth += 1
         elif verdict != FAILED:
@@ -266,6 +176,7 @@ cdef int within(Search *s, int i, int j, int k, int departures) noexcept nogil:
 cdef int search_loss(Search *s, int i, int j, int64_t node_limit, int *loss) noexcept nogil:
     """Set the loss and return FOUND, or OUT_OF_NODES or NO_MEMORY; s.lowest and s.highest enclose the loss."""
     cdef int departures, verdict = FAILED, word
+    cdef bint certain = False
     s.nodes = 0
     s.node_limit = node_limit
     s.first_key = s.second_key = 0
@@ -273,8 +184,8 @@ cdef int search_loss(Search *s, int i, int j, int64_t node_limit, int *loss) noe
         s.first_key ^= key_of(word, s.head[word], 1)
         s.second_key ^= key_of(word, s.head[word], 2)
     order_events(s)
-    s.lowest = lower_bound(s, i, j)
-    s.highest = attained(s, i, j)
+    s.highest = attained(s, i, j, &certain)
+    s.lowest = lower_bound(s, i, j) + certain
     while s.lowest < s.highest:
         for departures in range(1, 4):          # one, two, any number
             verdict = within(s, i, j, s.lowest, departures if departures < 3 else EVERYWHERE)
