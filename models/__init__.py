@@ -32,7 +32,9 @@ def path(name: str) -> Path:
     """
     if name not in names():
         have = ", ".join(names()) or "none"
-        raise ModelError(f"no model named {name} in the box (there is: {have}); give the path of a model file")
+        raise ModelError(
+            f"no model named {name} in the box (there is: {have}); give the path of a model file"
+        )
     return _HERE / f"{name}{SUFFIX}"
 
 
