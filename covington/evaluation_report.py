@@ -199,7 +199,8 @@ def _curves(systems: list[Scores]) -> str:
         ("Recall by arc length", line_plot(
             _curve(systems, "by_arc_length", "recall", groups), groups, x_label=arc, y_label="recall")),
         ("Precision, every length", line_plot(
-            _curve(systems, "by_arc_length_fine", "precision", fine), fine, x_label=arc, y_label="precision")),
+            _curve(systems, "by_arc_length_fine", "precision", fine), fine, x_label=arc,
+            y_label="precision")),
         ("Precision by distance to the root", line_plot(
             _curve(systems, "by_root_distance", "precision", depths), depths, x_label="arcs to the root",
             y_label="precision")),

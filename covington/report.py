@@ -35,7 +35,8 @@ table{border-collapse:collapse;width:100%;font-size:.92rem;font-variant-numeric:
 th,td{padding:8px 14px;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}
 th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:var(--panel)}
 td.text,th.text{text-align:left}
-thead th{white-space:normal;min-width:4.6em;font-weight:600;color:var(--faint);font-size:.85rem;vertical-align:bottom}
+thead th{white-space:normal;min-width:4.6em;
+font-weight:600;color:var(--faint);font-size:.85rem;vertical-align:bottom}
 tbody tr:last-child td{border-bottom:0}
 td.best{font-weight:700;color:var(--mark)}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:20px;margin:14px 0}

@@ -1,0 +1,84 @@
+"""Draw dependency trees: on the terminal, or as a picture (.svg) or a page (.html).
+
+With --gold, gold arcs stand above the words and what INPUT has differently below them; on the terminal
+a line that differs says what gold has. Dashed arcs (~ on the terminal) are non-projective.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Iterator
+
+from covington import drawing, drawing_text, report
+from covington.alignment import align
+from covington.commands.evaluate import read
+from covington.drawing import Tree
+from covington.errors import DataError, OptionError
+
+EXAMPLE = (
+    "  covington draw parsed.conllu --sent-id s-12\n"
+    "  covington draw parsed.conllu --gold gold.conllu --limit 20 -o trees.html"
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("input", metavar="INPUT", help="trees in CoNLL-U or Parquet")
+    parser.add_argument("--gold", metavar="FILE", help="the right trees of the same sentences")
+    parser.add_argument(
+        "--sent-id", action="append", metavar="ID", help="draw this sentence (may be repeated)"
+    )
+    parser.add_argument("--errors", action="store_true", help="only sentences that differ from gold")
+    parser.add_argument("--limit", type=int, default=10, help="draw at most so many (%(default)s)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="a file ending in .svg (one tree) or .html")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.errors and not arguments.gold:
+        raise OptionError("--errors needs --gold")
+    if arguments.limit < 1:
+        raise OptionError(f"--limit must be at least 1, not {arguments.limit}")
+    output = arguments.output
+    if output is not None and not output.endswith((".svg", ".html")):
+        raise OptionError(f"{output}: draw writes .svg and .html")
+    limit = 1 if output is not None and output.endswith(".svg") else arguments.limit
+    chosen = list(itertools.islice(chosen_trees(arguments), limit))
+    if not chosen:
+        wanted = f" with id {' or '.join(arguments.sent_id)}" if arguments.sent_id else ""
+        raise DataError(f"no sentence{wanted} to draw", source=arguments.input)
+    if output is None:
+        print("\n".join(as_text(tree, gold) for tree, gold in chosen), end="")
+    elif output.endswith(".svg"):
+        report.write(output, drawing.svg(*chosen[0], standalone=True) + "\n")
+    else:
+        report.write(output, drawing.html(chosen))
+    return 0
+
+
+def chosen_trees(arguments: argparse.Namespace) -> Iterator[tuple[Tree, Tree | None]]:
+    """The sentences asked for, with gold if given, in the order of the file."""
+    for tree, gold in _pairs(arguments.input, arguments.gold):
+        if arguments.sent_id and tree.sent_id not in arguments.sent_id:
+            continue
+        if arguments.errors and gold is not None and _same(tree, gold):
+            continue
+        yield tree, gold
+
+
+def _pairs(path: str, gold: str | None) -> Iterator[tuple[Tree, Tree | None]]:
+    if gold is None:
+        for batch in read(path):
+            yield from ((tree, None) for tree in drawing.trees(batch))
+    else:
+        for right, batch in align(read(gold), read(path), path):
+            yield from zip(drawing.trees(batch), drawing.trees(right), strict=True)
+
+
+def _same(tree: Tree, gold: Tree) -> bool:
+    return (tree.heads, tree.labels) == (gold.heads, gold.labels)
+
+
+def as_text(tree: Tree, gold: Tree | None) -> str:
+    """A tree for the terminal under its id and text."""
+    about = [f"# {part}" for part in (tree.sent_id, tree.text) if part]
+    return "\n".join([*about, drawing_text.draw(tree, gold)])
