@@ -7,10 +7,9 @@ ones below. Words are pushed apart until each label fits between the feet of its
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -136,23 +135,45 @@ class Layout:
     """Where everything stands, from the left; right-to-left scripts are mirrored when drawn."""
 
     centres: list[float]
+    boxes: list[float]  # how wide each word is with what stands on it
     feet: dict[tuple[Arc, int], float]  # (arc, word) → x
     above: list[Arc]
     below: list[Arc]
     width: float
 
 
-def lay_out(tree: Tree, above: list[Arc], below: list[Arc]) -> Layout:
-    """Push words apart until labels fit, then give overlapping arcs different levels."""
+def lay_out(tree: Tree, above: list[Arc], below: list[Arc], centres: list[float] | None = None) -> Layout:
+    """Push words apart until labels fit, unless their places are given; overlapping arcs get own levels."""
     offsets = {**_feet(above), **_feet(below)}
-    boxes = []
-    for number, (word, tag) in enumerate(zip(tree.words, tree.tags, strict=True), 1):
-        reach = max((abs(x) for (_, at), x in offsets.items() if at == number), default=0.0)
-        wide = max(text_width(word, WORD_SIZE), text_width(tag, TAG_SIZE), 2 * reach + FOOT)
-        roots = [arc for arc in (*above, *below) if not arc.head and arc.dependent == number]
-        boxes.append(max([wide, *(text_width(arc.label, LABEL_SIZE) for arc in roots)]))
+    boxes = _boxes(tree, [*above, *below], offsets)
+    if centres is None:
+        centres = _centres(boxes, [*above, *below], offsets)
+    feet = {(arc, at): centres[at - 1] + x for (arc, at), x in offsets.items()}
+    placed = [_levels(side, feet) for side in (above, below)]
+    levelled = {replace(arc, level=0): arc for side in placed for arc in side}
+    feet = {(levelled[arc], at): x for (arc, at), x in feet.items()}
+    return Layout(centres, boxes, feet, placed[0], placed[1], centres[-1] + boxes[-1] / 2 + MARGIN)
+
+
+def _boxes(tree: Tree, arcs: list[Arc], offsets: dict[tuple[Arc, int], float]) -> list[float]:
+    """How much room each word takes, with its tag, the arcs that stand on it and a root label."""
+    reach, roots = [0.0] * len(tree.words), [0.0] * len(tree.words)
+    for (_, at), x in offsets.items():
+        reach[at - 1] = max(reach[at - 1], 2 * abs(x) + FOOT)
+    for arc in arcs:
+        if not arc.head:
+            roots[arc.dependent - 1] = text_width(arc.label, LABEL_SIZE)
+    named = [
+        max(text_width(word, WORD_SIZE), text_width(tag, TAG_SIZE))
+        for word, tag in zip(tree.words, tree.tags, strict=True)
+    ]
+    return [max(needs) for needs in zip(named, reach, roots, strict=True)]
+
+
+def _centres(boxes: list[float], arcs: list[Arc], offsets: dict[tuple[Arc, int], float]) -> list[float]:
+    """The middles of the words, from the left, with every label between the feet of its arc."""
     ending: dict[int, list[Arc]] = {}
-    for arc in (*above, *below):
+    for arc in arcs:
         if arc.head:
             ending.setdefault(arc.right, []).append(arc)
     centres: list[float] = []
@@ -165,11 +186,7 @@ def lay_out(tree: Tree, above: list[Arc], below: list[Arc]) -> Layout:
             centre = max(centre, needed - offsets[arc, number])
         centres.append(centre)
         edge = centre + box / 2 + WORD_GAP
-    feet = {(arc, at): centres[at - 1] + x for (arc, at), x in offsets.items()}
-    placed = [_levels(side, feet) for side in (above, below)]
-    levelled = {replace(arc, level=0): arc for side in placed for arc in side}
-    feet = {(levelled[arc], at): x for (arc, at), x in feet.items()}
-    return Layout(centres, feet, placed[0], placed[1], edge - WORD_GAP + MARGIN)
+    return centres
 
 
 def _feet(arcs: list[Arc]) -> dict[tuple[Arc, int], float]:
@@ -224,20 +241,13 @@ def svg(tree: Tree, gold: Tree | None = None, *, standalone: bool = False) -> st
     def across(x: float) -> float:
         return layout.width - x if mirror else x
 
-    parts = []
+    parts: list[str] = []
     for side, ground, sign in (
         (layout.above, line - WORD_SIZE - 4, -1),
         (layout.below, line + TAG_SIZE + 14, 1),
     ):
-        for arc in sorted(side, key=lambda arc: -arc.level):
-            parts.append(_draw(arc, layout, ground, sign, across))
-    for number, (word, tag) in enumerate(zip(tree.words, tree.tags, strict=True)):
-        x = f"{across(layout.centres[number]):.1f}"
-        parts.append(
-            f'<text class="word" x="{x}" y="{line}">{escape(word)}<title>{number + 1}</title></text>'
-        )
-        if tag != "_":
-            parts.append(f'<text class="tag" x="{x}" y="{line + TAG_SIZE + 6}">{escape(tag)}</text>')
+        parts.extend(draw_arcs(side, layout, ground, sign, across))
+    parts.extend(draw_words(tree, layout, line, across))
     wide, high = f"{layout.width:.0f}", f"{height:.0f}"
     size = f'width="{wide}" height="{high}" viewBox="0 0 {wide} {high}"'
     space = ' xmlns="http://www.w3.org/2000/svg"' if standalone else ""
@@ -248,7 +258,24 @@ def svg(tree: Tree, gold: Tree | None = None, *, standalone: bool = False) -> st
     return f"{head}{style}{''.join(parts)}</svg>"
 
 
-def _draw(arc: Arc, layout: Layout, ground: float, sign: int, across: Any) -> str:
+def draw_words(tree: Tree, layout: Layout, line: float, across: Callable[[float], float]) -> Iterator[str]:
+    """The words with their tags, on a line."""
+    for number, (word, tag) in enumerate(zip(tree.words, tree.tags, strict=True)):
+        x = f"{across(layout.centres[number]):.1f}"
+        yield f'<text class="word" x="{x}" y="{line}">{escape(word)}<title>{number + 1}</title></text>'
+        if tag != "_":
+            yield f'<text class="tag" x="{x}" y="{line + TAG_SIZE + 6}">{escape(tag)}</text>'
+
+
+def draw_arcs(
+    side: list[Arc], layout: Layout, ground: float, sign: int, across: Callable[[float], float]
+) -> Iterator[str]:
+    """The arcs of one side, the highest first, so that labels of lower ones stay on top."""
+    for arc in sorted(side, key=lambda arc: -arc.level):
+        yield _draw(arc, layout, ground, sign, across)
+
+
+def _draw(arc: Arc, layout: Layout, ground: float, sign: int, across: Callable[[float], float]) -> str:
     """One arc: a bracket from head to dependent with a tip on the dependent, and its label."""
     y = ground + sign * (arc.level * LEVEL - 8)
     classes = f"{arc.kind} crossing" if arc.crossing else arc.kind

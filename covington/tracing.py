@@ -1,0 +1,176 @@
+"""The transitions of one sentence, replayed: what each adds, what it takes away, and whether it is gold.
+
+A plain Python replay of the paper's figures, kept apart from the compiled parser on purpose: it shows
+people what happens, and tests hold it against the parser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from covington.drawing import Tree
+from covington.errors import DataError
+
+SHIFT, NO_ARC, LEFT_ARC, RIGHT_ARC = "Shift", "NoArc", "LeftArc", "RightArc"
+
+
+@dataclass(frozen=True)
+class BuiltArc:
+    """An arc of the configuration."""
+
+    head: int
+    dependent: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One transition: the focus words before it, and the arcs after it.
+
+    λ1 is the words up to `left`, λ2 those between `left` and `right`, the buffer those from `right` on.
+    """
+
+    number: int
+    left: int  # the left focus word; 0 when λ1 is empty (or holds only the root)
+    right: int  # the right focus word, first of the buffer
+    transition: str
+    label: str | None
+    score: float | None
+    added: BuiltArc | None
+    removed: tuple[BuiltArc, ...]
+    arcs: tuple[BuiltArc, ...]
+    verdict: str  # "gold" or "wrong" for an arc where gold is known, else ""
+    harmful: bool  # a gold arc was removed, and the new arc is wrong
+
+    @property
+    def repair(self) -> bool:
+        """Whether the transition is non-monotonic: it takes an arc away."""
+        return bool(self.removed)
+
+
+def replay(steps: Iterable[Mapping[str, Any]], words: int, gold: Tree | None = None) -> list[Step]:
+    """Apply transitions to the empty set of arcs.
+
+    LeftArc makes `right` the head of `left`, RightArc the reverse. A dependent that had a head loses it;
+    if the new arc closes a cycle, its head loses its own head.
+    """
+    heads: dict[int, BuiltArc] = {}
+    done = []
+    for number, step in enumerate(steps, 1):
+        left, right, transition = int(step["i"]), int(step["j"]), str(step["transition"])
+        label = step.get("label")
+        added, removed = None, []
+        if transition in (LEFT_ARC, RIGHT_ARC):
+            head, dependent = (right, left) if transition == LEFT_ARC else (left, right)
+            added = BuiltArc(head, dependent, label or "_")
+            if dependent in heads:
+                removed.append(heads.pop(dependent))
+            if head in heads and _reaches(head, dependent, heads):
+                removed.append(heads.pop(head))
+            heads[dependent] = added
+        elif transition not in (SHIFT, NO_ARC):
+            raise DataError(f"step {number}: {transition} is not a transition")
+        if not 0 <= left < right <= words:
+            raise DataError(f"step {number}: focus words {left} and {right} in a sentence of {words} words")
+        verdict = "" if gold is None or added is None else "gold" if _in(added, gold) else "wrong"
+        done.append(
+            Step(
+                number,
+                left,
+                right,
+                transition,
+                label,
+                step.get("score"),
+                added,
+                tuple(removed),
+                tuple(heads[dependent] for dependent in sorted(heads)),
+                verdict,
+                verdict == "wrong" and gold is not None and any(_in(arc, gold) for arc in removed),
+            )
+        )
+    return done
+
+
+def _reaches(word: int, above: int, heads: dict[int, BuiltArc]) -> bool:
+    """Whether `above` is an ancestor of `word`."""
+    while word in heads:
+        word = heads[word].head
+        if word == above:
+            return True
+    return False
+
+
+def _in(arc: BuiltArc, gold: Tree) -> bool:
+    """Whether gold has the arc, whatever its label, as the paper's error analysis counts it."""
+    return gold.heads[arc.dependent - 1] == arc.head
+
+
+def summary(steps: list[Step]) -> dict[str, int]:
+    """The numbers of the paper's error analysis for one sentence."""
+    arcs = [step for step in steps if step.added]
+    repairs = [step for step in arcs if step.repair]
+    return {
+        "transitions": len(steps),
+        "arc_transitions": len(arcs),
+        "non_monotonic": len(repairs),
+        "creating_gold": sum(step.verdict == "gold" for step in repairs),
+        "harmful": sum(step.harmful for step in repairs),
+    }
+
+
+def as_text(tree: Tree, steps: list[Step], *, colour: bool = False) -> str:
+    """One line per transition; repairs are marked with ↻ and say what they take away."""
+    names = ["", *tree.words]
+    rows = []
+    for step in steps:
+        name = f"{step.transition} {step.label}" if step.label else step.transition
+        rows.append((step, name, _focus(step, names), _outcome(step, names)))
+    width = max((len(name) for _, name, _, _ in rows), default=0)
+    lines = [f"# {part}" for part in (tree.sent_id, tree.text) if part]
+    for step, name, focus, outcome in rows:
+        mark = "↻" if step.repair else " "
+        line = f"{step.number:>4} {mark} {name:<{width}}  {focus}{outcome}"
+        if colour and step.repair:
+            line = f"\x1b[33m{line}\x1b[0m"
+        lines.append(line)
+    lines.append("")
+    lines.append(summary_text(steps, gold=any(step.verdict for step in steps)))
+    return "\n".join(lines) + "\n"
+
+
+def _focus(step: Step, names: list[str]) -> str:
+    right = f"{step.right} {names[step.right]}"
+    if not step.left:
+        return f"[ ] {right}" if step.added is None else f"[ROOT → {right}]"
+    link = {LEFT_ARC: "←", RIGHT_ARC: "→"}.get(step.transition, "·")
+    return f"[{step.left} {names[step.left]} {link} {right}]"
+
+
+def _outcome(step: Step, names: list[str]) -> str:
+    said = []
+    if step.removed:
+        said.append("removes " + " and ".join(_arc(arc, names) for arc in step.removed))
+    if step.verdict:
+        said.append(
+            {"gold": "✓ gold", "wrong": "✗ not gold"}[step.verdict] + (", harmful" if step.harmful else "")
+        )
+    return "".join(f"   {part}" for part in said)
+
+
+def _arc(arc: BuiltArc, names: list[str]) -> str:
+    head = f"{arc.head} {names[arc.head]}" if arc.head else "ROOT"
+    return f"{head} → {arc.dependent} {names[arc.dependent]} ({arc.label})"
+
+
+def summary_text(steps: list[Step], *, gold: bool) -> str:
+    """The error analysis of one sentence in one line."""
+    found = summary(steps)
+    text = (
+        f"{found['transitions']} transitions, {found['arc_transitions']} of them arcs; "
+        f"{found['non_monotonic']} non-monotonic"
+    )
+    if gold and found["non_monotonic"]:
+        text += f" ({found['creating_gold']} creating a gold arc, {found['harmful']} harmful)"
+    return text

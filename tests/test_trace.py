@@ -1,0 +1,154 @@
+"""The replay of transitions judged by hand-made sequences, and the page by a real browser."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covington import trace_page, tracing
+from covington.drawing import Tree
+from covington.errors import DataError
+from covington.tracing import BuiltArc, replay
+from tests.browser import measure, picture
+from tests.test_drawing import SHE, UYGHUR, some_tree
+
+
+def steps_of(text: str) -> list[dict[str, Any]]:
+    """Transitions from a string such as "S L R N": the focus words follow from them."""
+    names = {"S": "Shift", "N": "NoArc", "L": "LeftArc", "R": "RightArc"}
+    left, right = 0, 1
+    steps = []
+    for letter in text.split():
+        label = "dep" if letter in "LR" else None
+        steps.append({"i": left, "j": right, "transition": names[letter], "label": label, "score": 1.0})
+        left, right = (right, right + 1) if letter == "S" else (left - 1, right)
+    return steps
+
+
+def oracle_steps(tree: Tree, seed: int = 1, noise: float = 0.0) -> list[dict[str, Any]]:
+    """Transitions that build a tree in Covington's order, with some wrong arcs on the way."""
+    chooser = random.Random(seed)
+    steps = []
+    for right in range(1, len(tree.words) + 1):
+        for left in range(right - 1, 0, -1):
+            step = {"i": left, "j": right, "label": None, "score": None, "transition": "NoArc"}
+            if tree.heads[left - 1] == right:
+                step.update(transition="LeftArc", label=tree.labels[left - 1])
+            elif tree.heads[right - 1] == left:
+                step.update(transition="RightArc", label=tree.labels[right - 1])
+            elif chooser.random() < noise:
+                step.update(transition=chooser.choice(["LeftArc", "RightArc"]), label="dep")
+            steps.append(step)
+        steps.append({"i": 0, "j": right, "transition": "Shift", "label": None, "score": None})
+    return steps
+
+
+@given(st.integers(0, 10**6), st.integers(1, 15))
+def test_replaying_the_arcs_of_a_tree_builds_the_tree(seed: int, words: int) -> None:
+    tree = some_tree(seed, words, nearby=False)
+    steps = replay(oracle_steps(tree), words, tree)
+    built = {arc.dependent: (arc.head, arc.label) for arc in steps[-1].arcs}
+    assert built == {word: (head, tree.labels[word - 1]) for word, head in enumerate(tree.heads, 1) if head}
+    assert not any(step.repair or step.harmful for step in steps)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12))
+def test_no_cycle_and_one_head_whatever_is_replayed(seed: int, words: int) -> None:
+    tree = some_tree(seed, words, nearby=False)
+    for step in replay(oracle_steps(tree, seed, noise=0.6), words, tree):
+        heads = {arc.dependent: arc.head for arc in step.arcs}
+        assert len(heads) == len(step.arcs)
+        for word in heads:
+            seen = set()
+            while word in heads:
+                assert word not in seen
+                seen.add(word)
+                word = heads[word]
+
+
+def test_a_new_head_replaces_the_old_one() -> None:
+    steps = replay(steps_of("S L S R R"), 3, Tree(("a", "b", "c"), (0, 1, 1), ("x",) * 3, ("X",) * 3))
+    assert steps[1].added == BuiltArc(2, 1, "dep") and steps[1].verdict == "wrong"
+    assert steps[4].removed == (BuiltArc(2, 3, "dep"),)
+    assert steps[4].verdict == "gold" and steps[4].repair and not steps[4].harmful
+
+
+def test_a_cycle_is_broken_by_taking_the_head_of_the_new_head() -> None:
+    """1 → 2, then LeftArc 3 → 1 … and a RightArc that closes a cycle takes away the arc into its head."""
+    steps = replay(steps_of("S R S L L"), 3)  # 1 → 2; then 3 → 2 takes it away; 3 → 1
+    assert steps[3].removed == (BuiltArc(1, 2, "dep"),)
+    cycle = replay([*steps_of("S L"), {"i": 1, "j": 2, "transition": "RightArc", "label": "dep"}], 2)
+    assert cycle[2].removed == (BuiltArc(2, 1, "dep"),)
+    assert cycle[2].arcs == (BuiltArc(1, 2, "dep"),)
+
+
+def test_a_harmful_repair_is_named() -> None:
+    gold = Tree(("a", "b", "c"), (2, 0, 2), ("dep",) * 3, ("X",) * 3)
+    steps = replay(steps_of("S L S N L"), 3, gold)
+    assert [step.harmful for step in steps] == [False, False, False, False, True]
+    assert tracing.summary(steps) == {
+        "transitions": 5,
+        "arc_transitions": 2,
+        "non_monotonic": 1,
+        "creating_gold": 0,
+        "harmful": 1,
+    }
+    text = tracing.as_text(gold, steps)
+    assert "   5 ↻ LeftArc dep  [1 a ← 3 c]   removes 2 b → 1 a (dep)   ✗ not gold, harmful" in text
+    assert text.endswith(
+        "5 transitions, 2 of them arcs; 1 non-monotonic (0 creating a gold arc, 1 harmful)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "step",
+    [{"i": 0, "j": 1, "transition": "Jump"}, {"i": 2, "j": 2, "transition": "Shift"}],
+)
+def test_impossible_steps_are_refused(step: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match="step 1"):
+        replay([step], 2)
+
+
+def test_everything_on_the_page_is_escaped() -> None:
+    words = ("</script><script>alert(1)</script>", "<b>")
+    tree = Tree(words, (0, 1), ("root", "<i>"), ("X", "X"), "<u>", "<s>")
+    page = trace_page.html(tree, replay(oracle_steps(tree), 2, tree))
+    assert page.count("<script") == 2  # the data and the program
+    assert not any(tag in page for tag in ("<i>", "<u>", "<s>", "alert(1)</script>"))
+
+
+STEPPING = """
+const $=id=>document.getElementById(id), log=[];
+const look=()=>log.push([$('count').textContent,document.querySelectorAll('.state.on').length,
+ document.querySelectorAll('.state.on .arc').length,$('now').textContent]);
+look();$('next').click();look();
+dispatchEvent(new KeyboardEvent('keydown',{key:'ArrowRight'}));look();
+dispatchEvent(new KeyboardEvent('keydown',{key:'End'}));look();
+dispatchEvent(new KeyboardEvent('keydown',{key:'ArrowLeft'}));look();
+$('first').click();$('repair').click();look();
+return {log,errors:$('repair').disabled};
+"""
+
+
+def test_the_page_is_stepped_through_in_a_browser(tmp_path: Path) -> None:
+    steps = replay(steps_of("S L S R R"), 3, Tree(("a", "b", "c"), (0, 1, 1), ("x",) * 3, ("X",) * 3))
+    tree = Tree(("a", "b", "c"), (0, 1, 1), ("x",) * 3, ("X",) * 3)
+    page = tmp_path / "trace.html"
+    page.write_text(trace_page.html(tree, steps), encoding="utf-8")
+    log = measure(page, STEPPING, tmp_path)["log"]
+    assert [entry[0] for entry in log] == ["0 / 5", "1 / 5", "2 / 5", "5 / 5", "4 / 5", "5 / 5"]
+    assert all(entry[1] == 1 for entry in log)
+    assert [entry[2] for entry in log] == [0, 0, 1, 3, 2, 3]  # the arc taken away is still shown, in orange
+    assert "↻ takes away b → c" in log[3][3]
+
+
+@pytest.mark.parametrize("tree", [SHE, UYGHUR])
+def test_screenshots_of_the_trace(tmp_path: Path, tree: Tree) -> None:
+    page = tmp_path / f"trace-{tree.sent_id}.html"
+    page.write_text(trace_page.html(tree, replay(oracle_steps(tree, 3, 0.5), 4, tree)), encoding="utf-8")
+    assert picture(page, tmp_path).stat().st_size > 10_000
