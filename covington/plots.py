@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT = 420, 270
-LEFT, RIGHT, TOP, BOTTOM = 46, 26, 12, 44
+LEFT, RIGHT, TOP, BOTTOM = 52, 24, 12, 44
 COLOURS = 6  # --series-0 … --series-5 of the page's style; further series start again with another dash
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
 

@@ -117,8 +117,8 @@ def html(tree: Tree, steps: list[Step], title: str = "Trace") -> str:
     body = [
         f'<p class="note"{direction}>{escape(tree.text or " ".join(tree.words))}</p>',
         report.paragraph(summary_text(steps, gold=gold) + "."),
-        '<div class="controls"><button id="first">⏮<span hidden> first</span></button>'
-        '<button id="back">← back</button><button id="next">next →</button><button id="end">⏭</button>'
+        '<div class="controls"><button id="first">start</button>'
+        '<button id="back">← back</button><button id="next">next →</button><button id="end">end</button>'
         '<button id="repair">next repair ↻</button>'
         f'<input id="slider" type="range" min="0" max="{len(steps)}" value="0" aria-label="step">'
         '<output id="count"></output></div>',

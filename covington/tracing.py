@@ -59,7 +59,7 @@ def replay(steps: Iterable[Mapping[str, Any]], words: int, gold: Tree | None = N
     heads: dict[int, BuiltArc] = {}
     done = []
     for number, step in enumerate(steps, 1):
-        left, right, transition = int(step["i"]), int(step["j"]), str(step["transition"])
+        left, right, transition = max(int(step["i"]), 0), int(step["j"]), str(step["transition"])
         label = step.get("label")
         added, removed = None, []
         if transition in (LEFT_ARC, RIGHT_ARC):

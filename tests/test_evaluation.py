@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import json
+import os
 import random
+from pathlib import Path
 
 import conllu
 import numpy as np
@@ -14,8 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covington.alignment import align
+from covington.cli import main
 from covington.errors import DataError
 from covington.evaluation import ARC_LENGTH_GROUPS, CONTENT_RELATIONS, Counts, count, sentence_scores
+from covington.parquet import write_parquet
+from covington.reading import read_conllu
 from covington.scores import scores
 from covington.tree_shape import depth, projective
 from tests.batches import batch, sentence
@@ -255,3 +261,113 @@ def test_sentences_that_do_not_match_are_named(rows: list[dict[str, object]], me
     with pytest.raises(DataError) as caught:
         list(align(gold, [batch(*rows)], "sys"))
     assert message in str(caught.value)
+
+
+def treebanks() -> list[Path]:
+    """The test sets of the folder that COVINGTON_TREEBANKS names, or of ../shared/treebanks."""
+    default = Path(__file__).parents[1] / ".." / "shared" / "treebanks"
+    folder = Path(os.environ.get("COVINGTON_TREEBANKS", str(default)))
+    return sorted(folder.glob("*/*test*.conllu*"))
+
+
+def noisy_copy(text: str, chooser: random.Random) -> str:
+    """The same words with a fifth of the heads turned to a neighbour's and a tenth of the labels changed."""
+    lines = []
+    for line in text.split("\n"):
+        columns = line.split("\t")
+        if len(columns) == 10 and columns[0].isdigit():
+            if chooser.random() < 0.2:
+                columns[6] = str(int(columns[0]) - 1)
+            if chooser.random() < 0.1:
+                columns[7] = chooser.choice(LABELS)
+        lines.append("\t".join(columns))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("path", treebanks(), ids=lambda path: path.name)
+def test_treebanks_score_as_an_independent_computation_says(path: Path, tmp_path: Path) -> None:
+    gold_text = gzip.decompress(path.read_bytes()).decode()
+    system_text = noisy_copy(gold_text, random.Random(path.name))
+    system = tmp_path / "system.conllu"
+    system.write_text(system_text, encoding="utf-8")
+    parts = [count(*pair) for pair in align(read_conllu(path, strict=True), read_conllu(system, strict=True))]
+    found = scores(Counts.sum(parts), "system")
+    expected = independent(gold_text, system_text)
+    assert {key: found[key] for key in expected} == pytest.approx(expected, abs=1e-12)
+    assert found["conll18"] == pytest.approx(shared_task(gold_text, system_text), abs=1e-12)
+
+
+def test_there_are_treebanks() -> None:
+    if not treebanks():
+        pytest.skip("no treebanks: set COVINGTON_TREEBANKS to a folder of UD treebanks")
+
+
+def run_command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(list(arguments))
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str, str]:
+    gold, system = random_corpus(11)
+    texts = {
+        "gold": as_conllu(gold),
+        "one": as_conllu(system),
+        "two": noisy_copy(as_conllu(system), random.Random(2)),
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.conllu").write_text(text, encoding="utf-8")
+    gold_path, one, two = (str(tmp_path / f"{name}.conllu") for name in texts)
+    return gold_path, one, two
+
+
+def test_the_command_prints_a_table(files: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run_command(capsys, "evaluate", *files)
+    expected = independent(Path(files[0]).read_text(), Path(files[1]).read_text())
+    assert code == 0
+    row = next(line for line in out.splitlines() if line.startswith("one "))
+    assert row.split()[1:3] == [f"{expected['uas']:.2f}", f"{expected['las']:.2f}"]
+    assert "two − one" in out
+
+
+def test_the_command_writes_json_and_html(
+    files: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "report.html"
+    code, out, _ = run_command(
+        capsys, "evaluate", *files, "--json", "-", "--html", str(page), "--name", "<b>A</b>"
+    )
+    assert code == 0
+    found = json.loads(out)
+    assert [system["name"] for system in found["systems"]] == ["<b>A</b>", "two"]
+    assert {"name", "uas", "las", "tokens", "sentences"} <= set(found["systems"][0])
+    assert found["significance"][0]["system"] == "two"
+    text = page.read_text(encoding="utf-8")
+    assert "<b>A</b>" not in text and "&lt;b&gt;A&lt;/b&gt;" in text
+
+
+def test_shards_in_any_order_are_put_in_order(
+    files: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (batch_,) = read_conllu(files[1])
+    shards = tmp_path / "parsed"
+    shards.mkdir()
+    write_parquet([batch_.slice(40)], shards / "a.parquet")
+    write_parquet([batch_.slice(0, 40)], shards / "b.parquet")
+    code, out, _ = run_command(capsys, "evaluate", files[0], files[1], str(shards), "--json", "-")
+    one, two = json.loads(out)["systems"]
+    assert code == 0
+    assert (one["uas"], one["las"]) == (two["uas"], two["las"])
+
+
+def test_wrong_calls_and_bad_data_have_their_exit_codes(
+    files: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = tmp_path / "short.conllu"
+    short.write_text(Path(files[1]).read_text().split("\n\n")[0] + "\n\n", encoding="utf-8")
+    code, _, err = run_command(capsys, "evaluate", files[0], str(short))
+    assert code == 1 and "sentence s1: is missing in short" in err
+    assert run_command(capsys, "evaluate", files[0], str(tmp_path / "nothing.conllu"))[0] == 1
+    assert run_command(capsys, "evaluate", files[0], files[1], "--name", "a", "--name", "b")[0] == 2
+    assert run_command(capsys, "evaluate", "-", files[1], files[2])[0] == 2

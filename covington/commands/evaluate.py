@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-import covington
 from covington import evaluation_report, report, significance
 from covington.alignment import align
 from covington.errors import OptionError
 from covington.evaluation import Counts, count, sentence_scores
+from covington.reading import read_sentences
 from covington.scores import scores
 from covington.tree_shape import IntArray
 
@@ -89,11 +89,8 @@ def _tests(names: list[str], rows: list[IntArray], trials: int, seed: int) -> li
 def read(path: str) -> Iterator[pa.RecordBatch]:
     """Sentences in order; the shards of a directory, which stand in any order, are sorted."""
     if path == "-" or not Path(path).is_dir():
-        return covington.read_sentences(path, strict=True)
-    files = sorted(Path(path).glob("*.parquet"))
-    if not files:
-        raise OptionError(f"{path}: a directory without .parquet files")
-    batches = [batch for file in files for batch in covington.read_sentences(str(file), strict=True)]
+        return read_sentences(path, strict=True)
+    batches = list(read_sentences(path, strict=True))
     table = pa.Table.from_batches(batches).sort_by([("source", "ascending"), ("position", "ascending")])
     return iter(table.combine_chunks().to_batches(max_chunksize=4096))
 
