@@ -1,4 +1,4 @@
-"""Progress of a long run: a bar with tokens per second and remaining time on a terminal, quiet lines elsewhere."""
+"""Progress of a long run: a bar with speed and remaining time on a terminal, quiet lines elsewhere."""
 
 from __future__ import annotations
 

@@ -24,7 +24,13 @@ BLOCK_BYTES = 16 << 20
 BLOCK_ROWS = 16_384
 _LOOK = 1 << 16  # bytes read at a time when looking for the end of a sentence
 
-_MAGIC = {b"PAR1": "parquet", b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"(\xb5/\xfd": "zstd"}
+_MAGIC = {
+    b"PAR1": "parquet",
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\xfd7zXZ\x00": "xz",
+    b"(\xb5/\xfd": "zstd",
+}
 _BLANK_LINES = re.compile(rb"\n(?:[ \t\r]*\n)+")
 _SENTENCE_END = re.compile(_BLANK_LINES.pattern + rb"(?=[ \t\r]*[^ \t\r\n])")
 _BLANK_LINE = re.compile(rb"(?m)^[ \t\r]+$")
@@ -145,7 +151,7 @@ def boundary(file: InputFile, offset: int) -> int:
 
 
 def sentence_end(data: bytes, start: int, final: bool) -> int:
-    """The place after the first blank lines that begin at or after `start`, or 0 if that cannot be told yet."""
+    """The place after the first blank lines that begin at or after `start`, or 0 if it is not known yet."""
     found = (_BLANK_LINES if final else _SENTENCE_END).search(data, start)
     return found.end() if found else len(data) if final else 0
 

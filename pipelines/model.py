@@ -1,4 +1,4 @@
-"""A model that travels as a name: pinned by its checksum, fetched once per machine, loaded once per process."""
+"""A model that travels as a name: pinned by checksum, fetched once per machine, loaded once per process."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Model:
         parser = Parser.load(str(local_path(self.name, self.checksum)))
         if parser.checksum != self.checksum:
             raise ModelError(
-                f"{self.name} has the checksum {parser.checksum} here, but had {self.checksum} when the job was"
-                " made; give all workers the same model"
+                f"{self.name} has the checksum {parser.checksum} here, but had {self.checksum} when the"
+                " job was made; give all workers the same model"
             )
         return parser
 

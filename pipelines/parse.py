@@ -19,9 +19,9 @@ from covington import __version__, models
 from covington.errors import CovingtonError, OptionError
 from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model
-from covington.pipelines.parsing import ParseOptions, ParseSentences
+from covington.pipelines.parsing import DEFAULTS, ParseOptions, ParseSentences
 from covington.pipelines.reading import ReadSentences
-from covington.pipelines.runner import Runner
+from covington.pipelines.runner import LOCAL, Runner
 from covington.pipelines.shards import Report
 from covington.pipelines.storage import files_in, is_local, join, read_json, remove, remove_folder, write_json
 from covington.pipelines.writing import FORMATS, REJECTS, SUMMARY, WORK, WriteSentences, read_mark
@@ -36,12 +36,12 @@ class ParseJob:
     folder: str
     model: str = models.DEFAULT
     format: str = "parquet"
-    options: ParseOptions = ParseOptions()
+    options: ParseOptions = DEFAULTS
     overwrite: bool = False
     strict: bool = False
     block_bytes: int = BLOCK_BYTES
 
-    def run(self, runner: Runner = Runner(), progress: Progress | None = None) -> Report:
+    def run(self, runner: Runner = LOCAL, progress: Progress | None = None) -> Report:
         """Parse all there is; the report that comes back adds up, or an error is raised."""
         runner.check()
         if self.format not in FORMATS:
@@ -92,7 +92,11 @@ class ParseJob:
             return dict(read_mark(path) for path in marks if path.endswith(".json"))
         present = files_in(self.folder)
         if present and not self.overwrite:
-            state = "holds a job that was not finished, with other inputs or options" if earlier else "is not empty"
+            state = (
+                "holds a job that was not finished, with other inputs or options"
+                if earlier
+                else "is not empty"
+            )
             raise OptionError(f"{self.folder} {state}; --overwrite replaces what is there")
         remove([path for path in present if _is_ours(path[len(self.folder.rstrip("/")) + 1 :])])
         write_json(record, description)
@@ -101,8 +105,8 @@ class ParseJob:
     def _finish(self, report: Report, model: Model) -> Report:
         if not report.adds_up:
             raise CovingtonError(
-                f"{report.counted} sentences went in, {report.sentences} came out and {report.rejects} were rejected,"
-                f" in {report.shards} of {report.of} shards: the output in {self.folder} is not complete"
+                f"{self.folder} is not complete: of {report.counted} sentences {report.sentences} came out,"
+                f" {report.rejects} were rejected, in {report.shards} of {report.of} shards"
             )
         facts = report.to_dict() | {"model": model.checksum, "version": __version__}
         write_json(join(self.folder, SUMMARY), facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import apache_beam as beam
@@ -34,6 +34,9 @@ class ParseOptions:
             raise OptionError(f"max_length must be at least 1, not {self.max_length}")
 
 
+DEFAULTS = ParseOptions()
+
+
 @dataclass
 class ParseSentences(beam.PTransform):  # type: ignore[misc]
     """A PCollection of Shard → the same shards with heads and relations filled in.
@@ -51,18 +54,18 @@ class ParseSentences(beam.PTransform):  # type: ignore[misc]
     """
 
     model: str | Model = models.DEFAULT
-    options: ParseOptions = ParseOptions()
+    options: ParseOptions = DEFAULTS
+    _pinned: Model = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__init__()
-        if isinstance(self.model, str):
-            self.model = Model.pin(self.model)
+        self._pinned = Model.pin(self.model) if isinstance(self.model, str) else self.model
 
     def expand(self, shards: beam.PCollection[Shard]) -> beam.PCollection[Shard]:
-        return shards | beam.ParDo(_Parse(self.model, self.options))
+        return shards | beam.ParDo(_Parse(self._pinned, self.options))
 
 
-def parse_shard(shard: Shard, parser: Parser, options: ParseOptions = ParseOptions()) -> Shard:
+def parse_shard(shard: Shard, parser: Parser, options: ParseOptions = DEFAULTS) -> Shard:
     """Parse the sentences of one shard."""
     statistics = Statistics()
     parsed = parse_batch(shard.sentences, parser, options, statistics)
@@ -139,7 +142,7 @@ class CovingtonModelHandler(ModelHandler[pa.RecordBatch, pa.RecordBatch, Parser]
     21
     """
 
-    def __init__(self, model: str = models.DEFAULT, options: ParseOptions = ParseOptions()) -> None:
+    def __init__(self, model: str = models.DEFAULT, options: ParseOptions = DEFAULTS) -> None:
         super().__init__()
         self._model, self._options = Model.pin(model), options
 

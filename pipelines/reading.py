@@ -66,7 +66,7 @@ class ReadSentences(beam.PTransform):  # type: ignore[misc]
 
 
 def tasks(counts: Iterable[Count], skip: frozenset[int] = frozenset()) -> Iterator[Task]:
-    """What one worker reads at a time: a block, or all wanted blocks of a file that cannot be entered midway."""
+    """What one worker reads at a time: a block, or all blocks of a file that cannot be entered midway."""
     for _, group in groupby(blocks.number(counts), key=lambda block: block.piece):
         task = tuple(group)
         if any(block.shard not in skip for block in task):
@@ -76,9 +76,13 @@ def tasks(counts: Iterable[Count], skip: frozenset[int] = frozenset()) -> Iterat
 def read(task: Task, block_bytes: int = BLOCK_BYTES, strict: bool = False) -> Iterator[Shard]:
     """Read the blocks of a task, and see to it that they hold what was counted."""
     piece = task[0].piece
+    found: Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]
     if piece.kind == "conllu":
         data: Iterable[bytes] = map(blocks.read_block, task)
-        found = (parse_bytes(one, block.source, block.position, block.line) for one, block in zip(data, task, strict=True))
+        found = (
+            parse_bytes(one, block.source, block.position, block.line)
+            for one, block in zip(data, task, strict=True)
+        )
     elif piece.kind == "parquet":
         found = _read_rows(task)
     else:

@@ -38,7 +38,7 @@ class JobError(CovingtonError):
     """A job that failed for a reason outside the parser."""
 
 
-class WorkerLost(JobError):
+class WorkerLostError(JobError):
     """A worker process of the local runner ended before its work was done."""
 
 
@@ -77,7 +77,7 @@ class Runner:
             with _quiet_exit():
                 PipelineOptions(list(self.flags)).get_all_options(add_extra_args_fn=parsers.append)
                 _, unknown = parsers[0].parse_known_args(list(self.flags))
-        except _WrongCall as error:
+        except _WrongCallError as error:
             raise OptionError(str(error)) from None
         # the options of a cluster are checked by the cluster, which may know more than Beam's Python side
         if unknown and self.is_local:
@@ -102,6 +102,10 @@ class Runner:
             if self.verbose:
                 logging.getLogger(__name__).exception("the job failed")
             raise understood(error) from None
+
+
+#: In this process, on all cores.
+LOCAL = Runner()
 
 
 def understood(error: BaseException) -> CovingtonError:
@@ -162,7 +166,7 @@ def _run_watched(pipeline: beam.Pipeline) -> None:
         threading.excepthook = previous
     if lost:
         code = lost[0].rpartition(" ")[2]
-        raise WorkerLost(
+        raise WorkerLostError(
             f"a worker process ended with code {code}; the same command started again goes on from there"
         )
     if failure:
@@ -208,7 +212,7 @@ def _silent_stderr() -> Iterator[None]:
         os.close(kept)
 
 
-class _WrongCall(Exception):
+class _WrongCallError(Exception):
     pass
 
 
@@ -223,4 +227,4 @@ def _quiet_exit() -> Iterator[None]:
 
 
 def _raise_wrong_call(_parser: argparse.ArgumentParser, message: str) -> None:
-    raise _WrongCall(message)
+    raise _WrongCallError(message)

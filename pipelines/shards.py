@@ -72,7 +72,9 @@ class Report:
         return self.shards == self.of and self.counted == self.sentences + self.rejects
 
     def to_dict(self) -> dict[str, Any]:
-        return {one.name: getattr(self, one.name) for one in fields(self)} | {"statistics": dict(self.statistics)}
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {
+            "statistics": dict(self.statistics)
+        }
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Report:

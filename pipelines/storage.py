@@ -50,7 +50,8 @@ def _entries(pattern: str) -> list[FileMetadata]:
     if place is not None and place.exists() and not place.is_dir():
         if not place.is_file():
             raise DataError(
-                "is no file that can be read twice; with a file name after -o it can be a stream", source=pattern
+                "is no file that can be read twice; with a file name after -o it can be a stream",
+                source=pattern,
             )
         facts = place.stat()
         return [FileMetadata(pattern, facts.st_size, facts.st_mtime)]

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -22,7 +23,7 @@ from covington.errors import OptionError
 from covington.parquet import read_parquet, write_parquet
 from covington.parser import Parser
 from covington.pipelines.blocks import byte_blocks, count_sentences, kind_of
-from covington.pipelines.parsing import ParseOptions, parse_shard
+from covington.pipelines.parsing import DEFAULTS, ParseOptions, parse_shard
 from covington.pipelines.reading import rejected
 from covington.pipelines.shards import Report, Shard, count_tokens
 from covington.pipelines.storage import InputFile, is_local, list_inputs, open_raw, readable, whole_file
@@ -46,7 +47,7 @@ class ParseStream:
 
     inputs: Sequence[str]
     output: str
-    options: ParseOptions = ParseOptions()
+    options: ParseOptions = DEFAULTS
     threads: int = 1
     strict: bool = False
     rejects: str | None = None  # a Parquet file for rejected sentences, made if there are any
@@ -124,7 +125,9 @@ def _text_jobs(raw: IO[bytes] | _Counted, name: str, parser: Parser, options: Pa
     for data in byte_blocks(decompressed(raw, name), _BLOCK):  # type: ignore[arg-type]
         counted = count_sentences(data)
 
-        def job(data: bytes = data, position: int = position, line: int = line, counted: int = counted) -> Shard:
+        def job(
+            data: bytes = data, position: int = position, line: int = line, counted: int = counted
+        ) -> Shard:
             sentences, rejects = parse_bytes(data, name, position, line)
             return parse_shard(Shard(0, 0, sentences, rejects, counted), parser, options)
 
@@ -139,13 +142,11 @@ def _row_jobs(file: InputFile, parser: Parser, options: ParseOptions) -> Iterato
         rejects = _joined(found)
         found.clear()
         counted = batch.num_rows + rejects.num_rows
-        shard = Shard(0, 0, batch, rejects, counted)
-        yield lambda shard=shard: parse_shard(shard, parser, options)
+        yield partial(parse_shard, Shard(0, 0, batch, rejects, counted), parser, options)
     if found:
         rejects = _joined(found)
         empty = pa.RecordBatch.from_pylist([], schema=schemas.SENTENCE)
-        last = Shard(0, 0, empty, rejects, rejects.num_rows)
-        yield lambda: parse_shard(last, parser, options)
+        yield partial(parse_shard, Shard(0, 0, empty, rejects, rejects.num_rows), parser, options)
 
 
 def _joined(rejects: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from covington.schemas import PARSE, SENTENCE
 
 from covington.errors import DataError
+from covington.schemas import PARSE, SENTENCE
 
 _LISTS = (
     pa.types.is_list,

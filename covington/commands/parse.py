@@ -31,19 +31,31 @@ EXAMPLE = """  covington parse corpus.conllu.gz -o parsed.conllu
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(takes_beam_options=True)
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="files, folders or globs; - is standard input")
+    parser.add_argument(
+        "inputs", nargs="+", metavar="INPUT", help="files, folders or globs; - is standard input"
+    )
     parser.add_argument("-o", "--output", required=True, metavar="OUTPUT", help="a file, a folder, or -")
     parser.add_argument(
-        "--model", default=models.DEFAULT, help="a path, a URI or the name of a model in the box (%(default)s)"
+        "--model",
+        default=models.DEFAULT,
+        help="a path, a URI or the name of a model in the box (%(default)s)",
     )
     parser.add_argument("--format", choices=("parquet", "conllu"), help="of the shards in a folder (parquet)")
     parser.add_argument("--threads", type=int, default=0, metavar="N", help="on this machine (one per core)")
     parser.add_argument("--overwrite", action="store_true", help="replace the shards of an earlier job")
-    parser.add_argument("--strict", action="store_true", help="stop at the first sentence that cannot be read")
-    parser.add_argument("--rejects", metavar="FILE", help="Parquet file for the others, when OUTPUT is one file")
-    parser.add_argument("--max-length", type=int, metavar="N", help="leave longer sentences unparsed, flagged")
+    parser.add_argument(
+        "--strict", action="store_true", help="stop at the first sentence that cannot be read"
+    )
+    parser.add_argument(
+        "--rejects", metavar="FILE", help="Parquet file for the others, when OUTPUT is one file"
+    )
+    parser.add_argument(
+        "--max-length", type=int, metavar="N", help="leave longer sentences unparsed, flagged"
+    )
     parser.add_argument("--many-roots", action="store_true", help="do not force one root per sentence")
-    parser.add_argument("--confidence", action="store_true", help="keep the score margin of every arc (Parquet)")
+    parser.add_argument(
+        "--confidence", action="store_true", help="keep the score margin of every arc (Parquet)"
+    )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument("--progress", action="store_true", default=None, help="report progress to any stderr")
     parser.add_argument("-v", "--verbose", action="store_true", help="show what Beam has to say")
@@ -54,8 +66,12 @@ def add_beam_arguments(parser: argparse.ArgumentParser) -> None:
     """The Beam options in common use; all others are taken too, if they stand after the inputs."""
     group = parser.add_argument_group("Beam options", "these, and all others that the runner knows")
     group.add_argument("--runner", metavar="NAME", help="DirectRunner (this machine), FlinkRunner, ...")
-    group.add_argument("--direct_running_mode", metavar="MODE", help="in_memory, multi_threading, multi_processing")
-    group.add_argument("--direct_num_workers", metavar="N", help="workers of the local runner; 0 is one per core")
+    group.add_argument(
+        "--direct_running_mode", metavar="MODE", help="in_memory, multi_threading, multi_processing"
+    )
+    group.add_argument(
+        "--direct_num_workers", metavar="N", help="workers of the local runner; 0 is one per core"
+    )
 
 
 def beam_flags(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -99,24 +115,31 @@ def _one_file(arguments: argparse.Namespace, options: ParseOptions, progress: Pr
     if flags:
         raise OptionError(f"{flags[0]} needs a folder as OUTPUT; {arguments.output} is one file")
     if arguments.format and not arguments.output.endswith(f".{arguments.format}"):
-        raise OptionError(f"--format {arguments.format} is for a folder; {arguments.output} says its own format")
+        raise OptionError(
+            f"--format {arguments.format} is for a folder; {arguments.output} says its own format"
+        )
     rejects = arguments.rejects
     if rejects is None and arguments.output != "-":
         rejects = f"{arguments.output}.rejects.parquet"
     stream = ParseStream(
-        arguments.inputs, arguments.output, options, arguments.threads or os.cpu_count() or 1, arguments.strict, rejects
+        arguments.inputs,
+        arguments.output,
+        options,
+        arguments.threads or os.cpu_count() or 1,
+        arguments.strict,
+        rejects,
     )
     report = stream.run(Parser.load(str(local_path(arguments.model))), progress)
     if report.counted != report.sentences + report.rejects:
         raise CovingtonError(
-            f"{report.counted} sentences went in, {report.sentences} came out and {report.rejects} were rejected"
+            f"{report.counted} sentences went in, {report.sentences} came out, {report.rejects} were rejected"
         )
     return report
 
 
 def _folder(arguments: argparse.Namespace, options: ParseOptions, progress: Progress) -> Report:
     from covington.pipelines.parse import ParseJob
-    from covington.pipelines.runner import Runner, WorkerLost
+    from covington.pipelines.runner import Runner, WorkerLostError
 
     if arguments.rejects:
         raise OptionError("--rejects is for one file; a folder has its rejects in _rejects/")
@@ -134,7 +157,7 @@ def _folder(arguments: argparse.Namespace, options: ParseOptions, progress: Prog
     runner = Runner(beam_flags(arguments), arguments.threads, arguments.verbose)
     try:
         return job.run(runner, progress)
-    except WorkerLost as error:
+    except WorkerLostError as error:
         # Beam's threads wait for the lost worker for ever and would keep this process alive
         progress.close()
         print(f"covington: {error}", file=sys.stderr, flush=True)
@@ -150,8 +173,8 @@ def _print_summary(report: Report, arguments: argparse.Namespace, seconds: float
         return
     speed = report.tokens / max(seconds, 1e-9)
     lines = [
-        f"{report.sentences:,} sentences, {report.tokens:,} tokens in {clock(seconds)} ({speed:,.0f} tokens/s)"
-        f" to {arguments.output}"
+        f"{report.sentences:,} sentences, {report.tokens:,} tokens in {clock(seconds)}"
+        f" ({speed:,.0f} tokens/s) to {arguments.output}"
     ]
     if report.rejects:
         lines.append(f"{report.rejects:,} sentences could not be read: {_where_rejects_are(arguments)}")
