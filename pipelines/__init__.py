@@ -6,18 +6,18 @@ import importlib
 
 # name → where it lives; Beam takes a second to import, so nothing is loaded before it is asked for
 _HOMES = {
-    "CovingtonModelHandler": "parsing",
+    "CovingtonModelHandler": "inference",
     "ParseJob": "parse",
-    "ParseOptions": "parsing",
-    "ParseSentences": "parsing",
-    "ReadSentences": "reading",
+    "ParseOptions": "work",
+    "ParseSentences": "transforms",
+    "ReadSentences": "transforms",
     "Report": "shards",
     "Runner": "runner",
     "ScoreParses": "scoring",
     "Shard": "shards",
     "TrainJob": "train",
     "TrainParser": "training",
-    "WriteSentences": "writing",
+    "WriteSentences": "transforms",
 }
 
 __all__ = sorted(_HOMES)

@@ -19,12 +19,11 @@ from covington import __version__, models
 from covington.errors import CovingtonError, OptionError
 from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model
-from covington.pipelines.parsing import DEFAULTS, ParseOptions, ParseSentences
-from covington.pipelines.reading import ReadSentences
 from covington.pipelines.runner import LOCAL, Runner
 from covington.pipelines.shards import Report
 from covington.pipelines.storage import files_in, is_local, join, read_json, remove, remove_folder, write_json
-from covington.pipelines.writing import FORMATS, REJECTS, SUMMARY, WORK, WriteSentences, read_mark
+from covington.pipelines.transforms import ParseSentences, ReadSentences, WriteSentences
+from covington.pipelines.work import DEFAULTS, FORMATS, REJECTS, SUMMARY, WORK, ParseOptions, read_mark
 from covington.progress import Progress
 
 

@@ -1,20 +1,23 @@
-"""Files on any filesystem that Beam knows: list, open, write whole or not at all, copy to this machine."""
+"""Files on any filesystem that Beam knows: list, open, write whole or not at all, copy to this machine.
+
+Beam takes a second or more to import, so it is not troubled for files of this machine.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import lzma
 import os
 import secrets
+import shutil
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
-from apache_beam.io.filesystem import BeamIOError, CompressionTypes, FileMetadata
-from apache_beam.io.filesystems import FileSystems
 
 from covington.errors import CovingtonError, DataError
 
@@ -35,17 +38,25 @@ class InputFile(NamedTuple):
 
 def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
     """The files that `patterns` (files, folders, globs) stand for, each once, in the order given."""
-    found: dict[str, FileMetadata] = {}
+    found: dict[str, Entry] = {}
     for pattern in patterns:
         for entry in _entries(pattern):
             found.setdefault(entry.path, entry)
     return [
-        InputFile(path, entry.size_in_bytes, ordinal, entry.last_updated_in_seconds)
+        InputFile(path, entry.size, ordinal, entry.modified)
         for ordinal, (path, entry) in enumerate(found.items())
     ]
 
 
-def _entries(pattern: str) -> list[FileMetadata]:
+class Entry(NamedTuple):
+    """One file of a listing."""
+
+    path: str
+    size: int
+    modified: float
+
+
+def _entries(pattern: str) -> list[Entry]:
     place = Path(pattern) if is_local(pattern) else None
     if place is not None and place.exists() and not place.is_dir():
         if not place.is_file():
@@ -53,8 +64,7 @@ def _entries(pattern: str) -> list[FileMetadata]:
                 "is no file that can be read twice; with a file name after -o it can be a stream",
                 source=pattern,
             )
-        facts = place.stat()
-        return [FileMetadata(pattern, facts.st_size, facts.st_mtime)]
+        return [_entry(pattern)]
     is_folder = place is not None and place.is_dir()
     if not is_folder:
         entries = _match(pattern)
@@ -81,10 +91,28 @@ def _is_input(name: str) -> bool:
     return name.endswith(ENDINGS)
 
 
-def _match(pattern: str) -> list[FileMetadata]:
+def _match(pattern: str) -> list[Entry]:
+    """The files that fit a pattern, sorted; `**` stands for any number of folders."""
+    if is_local(pattern):
+        found = glob.glob(pattern, recursive=True)  # noqa: PTH207 (pathlib has no globs from the root)
+        return [_entry(path) for path in sorted(found) if Path(path).is_file()]
     with readable(pattern):
-        found = FileSystems.match([pattern])[0].metadata_list
-    return sorted(found, key=lambda entry: str(entry.path))
+        entries = beam_files().match([pattern])[0].metadata_list
+    return sorted(
+        Entry(str(one.path), one.size_in_bytes, one.last_updated_in_seconds or 0.0) for one in entries
+    )
+
+
+def _entry(path: str) -> Entry:
+    facts = Path(path).stat()
+    return Entry(path, facts.st_size, facts.st_mtime)
+
+
+def beam_files() -> Any:
+    """Beam's filesystems, which are imported when something is not on this machine."""
+    from apache_beam.io.filesystems import FileSystems
+
+    return FileSystems
 
 
 def is_local(path: str) -> bool:
@@ -99,10 +127,10 @@ def readable(path: str) -> Iterator[None]:
         yield
     except CovingtonError:
         raise
-    except BeamIOError as error:
-        causes = list((error.exception_details or {}).values()) or [error]
-        raise CovingtonError(f"{path}: {_reason(causes[0])}") from None
     except OSError as error:
+        details = getattr(error, "exception_details", None)  # a BeamIOError keeps the causes there
+        if details:
+            raise CovingtonError(f"{path}: {_reason(next(iter(details.values())))}") from None
         raise CovingtonError(f"{error.filename or path}: {_reason(error)}") from None
     except (EOFError, lzma.LZMAError, zlib.error, json.JSONDecodeError, pa.ArrowException) as error:
         raise CovingtonError(f"{path}: {_reason(error)}") from None
@@ -115,7 +143,9 @@ def _reason(error: object) -> str:
 
 def open_raw(path: str) -> IO[bytes]:
     """The bytes of a file as they are, compressed or not."""
-    file: IO[bytes] = FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED)
+    if is_local(path):
+        return Path(path).open("rb")
+    file: IO[bytes] = beam_files().open(path, compression_type="uncompressed")
     return file
 
 
@@ -134,10 +164,11 @@ def read_range(path: str, start: int, end: int) -> bytes:
 @contextlib.contextmanager
 def whole_file(path: str, workshop: str | None = None) -> Iterator[IO[bytes]]:
     """A file that takes its name only when it is complete; until then it is in the folder `workshop`."""
-    folder, name = FileSystems.split(path)
-    temporary = FileSystems.join(workshop or folder, f".{name}.{secrets.token_hex(6)}.part")
+    folder, _, name = path.rpartition("/")
+    temporary = join(workshop or folder, f".{name}.{secrets.token_hex(6)}.part")
     with readable(path):
-        make_folder(folder)
+        for needed in (folder, workshop):
+            make_folder(needed)
         try:
             if is_local(path):
                 with Path(temporary).open("xb") as file:
@@ -146,12 +177,12 @@ def whole_file(path: str, workshop: str | None = None) -> Iterator[IO[bytes]]:
                     os.fsync(file.fileno())
                 Path(temporary).replace(path)
             else:
-                with FileSystems.create(temporary, compression_type=CompressionTypes.UNCOMPRESSED) as file:
+                with beam_files().create(temporary, compression_type="uncompressed") as file:
                     yield file
-                FileSystems.rename([temporary], [path])
+                remove([path])
+                beam_files().rename([temporary], [path])
         except BaseException as error:
-            with contextlib.suppress(Exception):
-                FileSystems.delete([temporary])
+            remove([temporary])
             if isinstance(error, OSError) and error.errno is not None:
                 raise OSError(error.errno, error.strerror, path) from None
             raise
@@ -172,11 +203,14 @@ def read_json(path: str) -> Any:
 
 
 def exists(path: str) -> bool:
+    """Whether there is such a file."""
+    if is_local(path):
+        return Path(path).exists()
     with readable(path):
-        return bool(FileSystems.exists(path))
+        return bool(beam_files().exists(path))
 
 
-def make_folder(path: str) -> None:
+def make_folder(path: str | None) -> None:
     """Make a folder, where the filesystem has such a thing."""
     if path and is_local(path):
         Path(path).mkdir(parents=True, exist_ok=True)
@@ -184,24 +218,28 @@ def make_folder(path: str) -> None:
 
 def files_in(folder: str) -> list[str]:
     """The paths of all files in a folder and below it, sorted; none if there is no such folder."""
-    if is_local(folder) and not Path(folder).is_dir():
-        return []
-    return sorted(entry.path for entry in _match(folder.rstrip("/") + "/**"))
+    folder = folder.rstrip("/")
+    if is_local(folder):
+        return sorted(join(str(at), name) for at, _, names in os.walk(folder) for name in names)
+    return [entry.path for entry in _match(folder + "/**")]
 
 
 def remove(paths: Sequence[str]) -> None:
     """Delete files; those that are gone already are no trouble."""
     for path in paths:
-        with contextlib.suppress(BeamIOError, FileNotFoundError):
-            FileSystems.delete([path])
+        with contextlib.suppress(OSError):  # BeamIOError is one
+            if is_local(path):
+                Path(path).unlink()
+            else:
+                beam_files().delete([path])
 
 
 def remove_folder(path: str) -> None:
     """Delete a folder with all that is in it; a folder that is gone already is no trouble."""
-    remove(files_in(path))
     if is_local(path):
-        with contextlib.suppress(BeamIOError, FileNotFoundError):
-            FileSystems.delete([path])
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        remove(files_in(path))
 
 
 def copy_here(uri: str, target: Path) -> None:
@@ -212,5 +250,5 @@ def copy_here(uri: str, target: Path) -> None:
 
 
 def join(folder: str, *names: str) -> str:
-    """A path below a folder, in the way of the folder's filesystem."""
-    return str(FileSystems.join(folder, *names)) if folder else "/".join(names)
+    """A path below a folder."""
+    return "/".join([*([folder.rstrip("/")] if folder else []), *names])

@@ -23,10 +23,9 @@ from covington.errors import OptionError
 from covington.parquet import read_parquet, write_parquet
 from covington.parser import Parser
 from covington.pipelines.blocks import byte_blocks, count_sentences, kind_of
-from covington.pipelines.parsing import DEFAULTS, ParseOptions, parse_shard
-from covington.pipelines.reading import rejected
 from covington.pipelines.shards import Report, Shard, count_tokens
 from covington.pipelines.storage import InputFile, is_local, list_inputs, open_raw, readable, whole_file
+from covington.pipelines.work import DEFAULTS, ParseOptions, parse_shard, rejected
 from covington.progress import Progress
 from covington.writing import write_conllu
 

@@ -13,13 +13,13 @@ import conllu as judge
 import numpy as np
 import pyarrow as pa
 import pytest
-from covington.schemas import REJECT, SENTENCE
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import covington
 from covington import conllu, reading
 from covington.errors import DataError
+from covington.schemas import REJECT, SENTENCE
 from tests import conllu_texts
 
 GOOD = """\

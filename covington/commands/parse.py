@@ -20,8 +20,8 @@ from covington.errors import CovingtonError, OptionError
 from covington.progress import Progress, clock
 
 if TYPE_CHECKING:
-    from covington.pipelines.parsing import ParseOptions
     from covington.pipelines.shards import Report
+    from covington.pipelines.work import ParseOptions
 
 EXAMPLE = """  covington parse corpus.conllu.gz -o parsed.conllu
   covington parse corpus/ -o parsed/ --model en_ewt
@@ -84,8 +84,8 @@ def beam_flags(arguments: argparse.Namespace) -> tuple[str, ...]:
 def run(arguments: argparse.Namespace) -> int:
     if not arguments.verbose:
         logging.getLogger().setLevel(logging.CRITICAL)  # before Beam is imported: it warns while that is done
-    from covington.pipelines.parsing import ParseOptions
     from covington.pipelines.streaming import is_one_file
+    from covington.pipelines.work import ParseOptions
 
     if arguments.threads < 0:
         raise OptionError(f"--threads must be 1 or more, not {arguments.threads}")

@@ -1,0 +1,167 @@
+"""The transforms: ReadSentences, ParseSentences and WriteSentences, wiring only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import apache_beam as beam
+from apache_beam.utils.shared import Shared
+
+from covington import models
+from covington.errors import OptionError
+from covington.parser import Parser
+from covington.pipelines import blocks
+from covington.pipelines.blocks import BLOCK_BYTES
+from covington.pipelines.model import Model
+from covington.pipelines.shards import Report, Shard, count_tokens
+from covington.pipelines.storage import list_inputs
+from covington.pipelines.work import (
+    DEFAULTS,
+    FORMATS,
+    ParseOptions,
+    parse_shard,
+    read_task,
+    tasks,
+    write_shard,
+)
+
+
+@dataclass
+class ReadSentences(beam.PTransform):  # type: ignore[misc]
+    """Inputs → a PCollection of Shard.
+
+    `inputs` are files, folders or globs of CoNLL-U (plain or compressed) or Parquet. One large CoNLL-U
+    file is read by all workers, 16 MB at a time; a compressed file by one worker. The shards and their
+    numbers are the same on every runner.
+
+    >>> import apache_beam as beam
+    >>> from covington import models
+    >>> from covington.pipelines import ReadSentences
+    >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
+    ...     shards = pipeline | ReadSentences(str(models.sample()))
+    ...     _ = shards | beam.Map(lambda shard: print(shard.name, shard.sentences.num_rows))
+    shard-00000-of-00001 42
+    """
+
+    inputs: str | Sequence[str]
+    block_bytes: int = BLOCK_BYTES
+    skip: frozenset[int] = frozenset()  # numbers of shards that are not wanted
+    strict: bool = False  # the first sentence that is not well-formed ends the job
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        if self.block_bytes < 1:
+            raise OptionError(f"block_bytes must be at least 1, not {self.block_bytes}")
+        self.files = list_inputs([self.inputs] if isinstance(self.inputs, str) else list(self.inputs))
+
+    def expand(self, pipeline: beam.Pipeline) -> beam.PCollection[Shard]:
+        return (
+            pipeline
+            | "ListFiles" >> beam.Create(self.files)
+            | "CutFiles" >> beam.FlatMap(blocks.cut, self.block_bytes)
+            | "ShareOutPieces" >> beam.Reshuffle()
+            | "CountSentences" >> beam.FlatMap(blocks.count, self.block_bytes)
+            | "BringCountsTogether" >> beam.combiners.ToList()
+            | "NumberBlocks" >> beam.FlatMap(tasks, self.skip)
+            | "ShareOutBlocks" >> beam.Reshuffle()
+            | "ReadBlocks" >> beam.FlatMap(read_task, self.block_bytes, self.strict)
+        )
+
+
+@dataclass
+class ParseSentences(beam.PTransform):  # type: ignore[misc]
+    """A PCollection of Shard → the same shards with heads and relations filled in.
+
+    The model is a name in the box, a path or a URI. Only its name and checksum travel; every worker
+    process maps the file once, and all its threads share it.
+
+    >>> import apache_beam as beam
+    >>> from covington import models
+    >>> from covington.pipelines import ParseSentences, ReadSentences
+    >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
+    ...     shards = pipeline | ReadSentences(str(models.sample())) | ParseSentences("en_ewt")
+    ...     _ = shards | beam.Map(lambda shard: print(shard.sentences.column("head")[0]))
+    [3, 3, 7, 6, 6, 3, 0, 7, 10, 7, 7]
+    """
+
+    model: str | Model = models.DEFAULT
+    options: ParseOptions = DEFAULTS
+    _pinned: Model = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self._pinned = Model.pin(self.model) if isinstance(self.model, str) else self.model
+
+    def expand(self, shards: beam.PCollection[Shard]) -> beam.PCollection[Shard]:
+        return shards | beam.ParDo(_Parse(self._pinned, self.options))
+
+
+class _Parse(beam.DoFn):  # type: ignore[misc]
+    """Holds the name of the model; the model itself is loaded where the work is done, once per process."""
+
+    def __init__(self, model: Model, options: ParseOptions) -> None:
+        self._model, self._options = model, options
+        self._shared = Shared()
+        self._counters = {
+            name: beam.metrics.Metrics.counter("covington", name)
+            for name in ("sentences", "tokens", "rejects", "transitions", "non_monotonic")
+        }
+
+    def setup(self) -> None:
+        self._loaded = self._shared.acquire(lambda: _Loaded(self._model.load()), tag=self._model.checksum)
+
+    def process(self, shard: Shard) -> Iterator[Shard]:
+        parsed = parse_shard(shard, self._loaded.parser, self._options)
+        counts = parsed.statistics
+        self._counters["sentences"].inc(parsed.sentences.num_rows)
+        self._counters["tokens"].inc(count_tokens(parsed.sentences))
+        self._counters["rejects"].inc(parsed.rejects.num_rows)
+        self._counters["transitions"].inc(sum(counts.get(name, 0) for name in TRANSITIONS))
+        self._counters["non_monotonic"].inc(counts.get("non_monotonic", 0))
+        yield parsed
+
+
+TRANSITIONS = ("shift", "no_arc", "left_arc", "right_arc")
+
+
+class _Loaded:
+    """Something that Shared can hold a weak reference to."""
+
+    def __init__(self, parser: Parser) -> None:
+        self.parser = parser
+
+
+@dataclass
+class WriteSentences(beam.PTransform):  # type: ignore[misc]
+    """A PCollection of Shard → files in a folder, and a PCollection of one Report that sums them up.
+
+    The names and bytes of the files depend on the shards alone. Files are written in `_work` and
+    renamed when they are complete, so whoever looks at the folder never sees half of one; a shard
+    that is written twice, because a worker was lost, is the same both times.
+
+    >>> import tempfile
+    >>> import apache_beam as beam
+    >>> from covington import models
+    >>> from covington.pipelines import ReadSentences, WriteSentences
+    >>> folder = tempfile.mkdtemp()
+    >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
+    ...     reports = pipeline | ReadSentences(str(models.sample())) | WriteSentences(folder)
+    ...     _ = reports | beam.Map(lambda report: print(report.sentences, report.rejects, report.adds_up))
+    42 0 True
+    """
+
+    folder: str
+    format: str = "parquet"
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        if self.format not in FORMATS:
+            raise OptionError(f"the format must be one of {', '.join(FORMATS)}, not {self.format}")
+
+    def expand(self, shards: beam.PCollection[Shard]) -> beam.PCollection[Report]:
+        return (
+            shards
+            | "WriteShards" >> beam.Map(write_shard, self.folder, self.format)
+            | "AddUp" >> beam.CombineGlobally(Report.sum)
+        )

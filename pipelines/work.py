@@ -1,0 +1,178 @@
+"""What is done to one shard, without a word of Beam: read it, parse it, write it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from itertools import groupby
+from typing import IO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from covington import parquet
+from covington.conllu import format_batch, parse_bytes
+from covington.conllu_rejects import reject_batch
+from covington.errors import DataError, OptionError
+from covington.parser import Parser, Statistics
+from covington.pipelines import blocks
+from covington.pipelines.blocks import BLOCK_BYTES, BLOCK_ROWS, Block, Count
+from covington.pipelines.shards import Report, Shard, count_tokens
+from covington.pipelines.storage import join, open_raw, read_json, readable, whole_file, write_json
+from covington.schemas.conform import conform
+
+Task = tuple[Block, ...]  # blocks that have to be read one after the other
+
+FORMATS = ("parquet", "conllu")
+REJECTS = "_rejects"  # a leading underscore: tools that read the folder as a dataset pass over it
+WORK = "_work"
+SUMMARY = "_summary.json"
+
+
+@dataclass(frozen=True)
+class ParseOptions:
+    """How to parse: what Parser.parse takes besides the batch."""
+
+    threads: int = 1  # of each worker process, for each batch
+    single_root: bool = True
+    max_length: int | None = None
+    confidence: bool = False
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise OptionError(f"threads must be at least 1, not {self.threads}")
+        if self.max_length is not None and self.max_length < 1:
+            raise OptionError(f"max_length must be at least 1, not {self.max_length}")
+
+
+DEFAULTS = ParseOptions()
+
+
+def tasks(counts: Iterable[Count], skip: frozenset[int] = frozenset()) -> Iterator[Task]:
+    """What one worker reads at a time: a block, or all blocks of a file that cannot be entered midway."""
+    for _, group in groupby(blocks.number(counts), key=lambda block: block.piece):
+        task = tuple(group)
+        if any(block.shard not in skip for block in task):
+            yield tuple(block for block in task if block.shard not in skip)
+
+
+def read_task(task: Task, block_bytes: int = BLOCK_BYTES, strict: bool = False) -> Iterator[Shard]:
+    """Read the blocks of a task, and see to it that they hold what was counted."""
+    piece = task[0].piece
+    found: Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]
+    if piece.kind == "conllu":
+        data: Iterable[bytes] = map(blocks.read_block, task)
+        found = (
+            parse_bytes(one, block.source, block.position, block.line)
+            for one, block in zip(data, task, strict=True)
+        )
+    elif piece.kind == "parquet":
+        found = _read_rows(task)
+    else:
+        found = _read_compressed(task, block_bytes)
+    for block, (sentences, rejects) in zip(task, found, strict=True):
+        if sentences.num_rows + rejects.num_rows != block.sentences:
+            raise blocks.changed(piece.file)
+        if strict and rejects.num_rows:
+            raise rejected(rejects)
+        yield Shard(block.shard, block.shards, sentences, rejects, block.sentences)
+
+
+def _read_compressed(task: Task, block_bytes: int) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+    wanted = {block.part: block for block in task}
+    last = max(wanted)
+    for part, data in enumerate(blocks.decompressed_blocks(task[0].piece, block_bytes)):
+        block = wanted.get(part)
+        if block is not None:
+            if len(data) != block.end - block.start:
+                raise blocks.changed(block.piece.file)
+            yield parse_bytes(data, block.source, block.position, block.line)
+        if part == last:
+            return
+    raise blocks.changed(task[0].piece.file)
+
+
+def _read_rows(task: Task) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+    piece = task[0].piece
+    wanted = {block.part: block for block in task}
+    with readable(piece.file.path), open_raw(piece.file.path) as raw:
+        file = pq.ParquetFile(raw, page_checksum_verification=True)
+        for part, batch in enumerate(parquet.rows(file, piece.file.path, BLOCK_ROWS, [piece.start])):
+            block = wanted.get(part)
+            if block is not None:
+                whole = conform(batch, piece.file.path, block.position)
+                good, bad = parquet.sorted_out(whole, piece.file.path, block.position)
+                yield good, reject_batch(bad)
+
+
+def rejected(rejects: pa.RecordBatch) -> DataError:
+    """The error for the first of some rejected sentences."""
+    first = rejects.slice(0, 1).to_pylist()[0]
+    return DataError(first["reason"], source=first["source"], line=first["line"], sent_id=first["sent_id"])
+
+
+def parse_shard(shard: Shard, parser: Parser, options: ParseOptions = DEFAULTS) -> Shard:
+    """Parse the sentences of one shard."""
+    statistics = Statistics()
+    parsed = parse_batch(shard.sentences, parser, options, statistics)
+    return replace(shard, sentences=parsed, statistics=statistics_as_dict(statistics))
+
+
+def parse_batch(
+    sentences: pa.RecordBatch, parser: Parser, options: ParseOptions, statistics: Statistics | None = None
+) -> pa.RecordBatch:
+    """Parse one batch as the options say."""
+    return parser.parse(
+        sentences,
+        threads=options.threads,
+        single_root=options.single_root,
+        max_length=options.max_length,
+        confidence=options.confidence,
+        statistics=statistics,
+    )
+
+
+def statistics_as_dict(statistics: Statistics) -> dict[str, int]:
+    """The counts of the parser by name."""
+    return {one.name: int(getattr(statistics, one.name)) for one in fields(statistics)}
+
+
+def write_shard(shard: Shard, folder: str, format: str = "parquet") -> Report:
+    """Write the files of one shard, then the mark that it is done, and report."""
+    report = Report(
+        shards=1,
+        counted=shard.counted,
+        sentences=shard.sentences.num_rows,
+        rejects=shard.rejects.num_rows,
+        tokens=count_tokens(shard.sentences),
+        statistics=shard.statistics,
+        of=shard.of,
+    )
+    work = join(folder, WORK)
+    with whole_file(join(folder, f"{shard.name}.{format}"), work) as file:
+        write_batch(shard.sentences, file, format)
+    if shard.rejects.num_rows:
+        with whole_file(join(folder, REJECTS, f"{shard.name}.parquet"), work) as file:
+            pq.write_table(pa.table(shard.rejects), file, compression="zstd")
+    write_json(done_mark(folder, shard.number), report.to_dict(), work)
+    return report
+
+
+def write_batch(batch: pa.RecordBatch, file: IO[bytes], format: str) -> None:
+    """Write one batch into an open file."""
+    if format == "conllu":
+        file.write(format_batch(batch))
+    else:
+        parquet.write_to([batch], file)
+
+
+def done_mark(folder: str, number: int) -> str:
+    """The file that says that a shard is complete; a job that is taken up again looks for these."""
+    return join(folder, WORK, f"done-{number:05d}.json")
+
+
+def read_mark(path: str) -> tuple[int, Report]:
+    """The number of a shard and its report, from its mark."""
+    values: Mapping[str, object] = read_json(path)
+    number = int(path.rpartition("done-")[2].removesuffix(".json"))
+    return number, Report.from_dict(values)
