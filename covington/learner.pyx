@@ -5,14 +5,17 @@ optimal transitions are accepted without an update, and which one an update move
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy, memset
 
 from covington.costs cimport (
     MONOTONIC, STATIC, Costs, Focus, Gold, index_gold, monotonic_costs, non_monotonic_costs, static_costs,
 )
 from covington.cycles cimport Scratch, is_lost, release_scratch, reserve_scratch
-from covington.features cimport GROUPS, MOST_CELLS, MOST_KEYS, Program, load_cells, make_keys
+from covington.features cimport (
+    GROUPS, LEFT_ARCS, LEFT_WORD, MOST_CELLS, MOST_KEYS, MOST_TEMPLATES, PAIR, RIGHT_ARCS, RIGHT_WORD, Group,
+    Program, load_cells, make_keys,
+)
 from covington.hashing cimport SEED, finish, mix
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
@@ -36,6 +39,13 @@ cdef struct Choice:
     int number[4]
 
 
+# Scores of one focus word: good for as long as the weights and, of the arcs' part, the values are the same.
+cdef struct Kept:
+    uint64_t cells[MOST_CELLS]
+    int64_t word_version
+    int64_t arcs_version
+
+
 cdef class Learner:
     """Everything an epoch needs that is not weights or sentences."""
     cdef Program program
@@ -43,7 +53,8 @@ cdef class Learner:
     cdef int oracle
     cdef bint explicit_root
     cdef bint target_best           # update towards the best-scoring accepted transition
-    cdef int guesses                # 0 all, 1 none: are premature guesses accepted?
+    cdef bint guesses               # are premature guesses accepted?
+    cdef bint idle_repairs          # are wrong arcs accepted that replace another arc?
     cdef double explore
     cdef int explore_from
     cdef uint64_t seed
@@ -53,27 +64,39 @@ cdef class Learner:
     cdef int32_t *gold_memory
     cdef int gold_room
     cdef int64_t *scores
+    cdef int classes
+    cdef int64_t version            # grows with every update and every sentence
+    cdef Kept *left_kept            # by word
+    cdef int64_t *left_scores       # by word: the word's part, then the arcs' part
+    cdef Kept right_kept
+    cdef int64_t *right_scores
 
-    def __cinit__(self, Program program, int labels, int oracle, bint explicit_root, bint target_best, int guesses,
-                  double explore, int explore_from, uint64_t seed):
+    def __cinit__(self, Program program, int labels, int oracle, bint explicit_root, bint target_best, bint guesses,
+                  bint idle_repairs, double explore, int explore_from, uint64_t seed):
         self.program = program
         self.labels = labels
         self.oracle = oracle
         self.explicit_root = explicit_root
         self.target_best = target_best
         self.guesses = guesses
+        self.idle_repairs = idle_repairs
         self.explore = explore
         self.explore_from = explore_from
         self.seed = seed
-        self.scores = <int64_t *>calloc(2 + 2 * labels, sizeof(int64_t))
+        self.classes = 2 + 2 * labels
+        self.version = 1
+        self.scores = <int64_t *>calloc(3 * self.classes, sizeof(int64_t))
         if self.scores == NULL:
             raise MemoryError()
+        self.right_scores = self.scores + self.classes
 
     def __dealloc__(self):
         release(&self.c)
         release_scratch(&self.scratch)
         free(self.gold_memory)
         free(self.scores)
+        free(self.left_kept)
+        free(self.left_scores)
 
     cdef int prepare(self, Sentences sentences, int64_t index) except -1 nogil:
         """Set up the initial configuration and the gold tree of one sentence."""
@@ -85,8 +108,12 @@ cdef class Learner:
         if self.gold_memory == NULL or n > self.gold_room:
             places = <size_t>n + <size_t>n // 2 + 66
             free(self.gold_memory)
+            free(self.left_kept)
+            free(self.left_scores)
             self.gold_memory = <int32_t *>calloc(5 * places, sizeof(int32_t))
-            if self.gold_memory == NULL:
+            self.left_kept = <Kept *>calloc(places, sizeof(Kept))
+            self.left_scores = <int64_t *>malloc(2 * places * self.classes * sizeof(int64_t))
+            if self.gold_memory == NULL or self.left_kept == NULL or self.left_scores == NULL:
                 with gil:
                     raise MemoryError()
             self.gold_room = <int>places - 2
@@ -101,6 +128,59 @@ cdef class Learner:
             self.gold.head[word] = sentences.heads[base + word - 1]
             self.gold.label[word] = sentences.labels[base + word - 1]
         index_gold(&self.gold, self.c.first)
+        self.version += 1
+        return 0
+
+    cdef void keep(self, Weights weights, Kept *kept, int64_t *scores, const uint64_t *values, int word,
+                   int arcs) noexcept nogil:
+        """Bring the scores of a focus word up to date."""
+        cdef uint64_t cells[MOST_CELLS]
+        cdef uint64_t keys[MOST_TEMPLATES]
+        cdef Group *group
+        if kept.word_version != self.version:
+            group = &self.program.groups[word]
+            load_cells(group, &self.c, values, self.program.width, cells)
+            memset(scores, 0, self.classes * sizeof(int64_t))
+            weights.score(keys, make_keys(group, cells, keys), scores)
+            kept.word_version = self.version
+        group = &self.program.groups[arcs]
+        load_cells(group, &self.c, values, self.program.width, cells)
+        if kept.arcs_version == self.version and memcmp(kept.cells, cells, group.cells * sizeof(uint64_t)) == 0:
+            return
+        memcpy(kept.cells, cells, group.cells * sizeof(uint64_t))
+        kept.arcs_version = self.version
+        scores += self.classes
+        memset(scores, 0, self.classes * sizeof(int64_t))
+        weights.score(keys, make_keys(group, cells, keys), scores)
+
+    cdef void score(self, Weights weights, const uint64_t *values) noexcept nogil:
+        """Scores of all classes in the configuration."""
+        cdef uint64_t cells[MOST_CELLS]
+        cdef uint64_t keys[MOST_TEMPLATES]
+        cdef Group *pair = &self.program.groups[PAIR]
+        cdef int64_t *left = self.left_scores + 2 * <size_t>self.c.i * self.classes
+        cdef int64_t *right = self.right_scores
+        cdef int number
+        self.keep(weights, &self.left_kept[self.c.i], left, values, LEFT_WORD, LEFT_ARCS)
+        self.keep(weights, &self.right_kept, right, values, RIGHT_WORD, RIGHT_ARCS)
+        for number in range(self.classes):
+            self.scores[number] = (
+                left[number] + left[self.classes + number] + right[number] + right[self.classes + number]
+            )
+        load_cells(pair, &self.c, values, self.program.width, cells)
+        weights.score(keys, make_keys(pair, cells, keys), self.scores)
+
+    cdef int correct(self, Weights weights, const uint64_t *values, int wanted, int predicted) except -1 nogil:
+        """One update: towards the wanted class, away from the predicted one."""
+        cdef uint64_t keys[MOST_KEYS]
+        cdef uint64_t cells[MOST_CELLS]
+        cdef int group, count = 0
+        for group in range(GROUPS):
+            load_cells(&self.program.groups[group], &self.c, values, self.program.width, cells)
+            count += make_keys(&self.program.groups[group], cells, keys + count)
+        weights.update(keys, count, wanted, UNIT)
+        weights.update(keys, count, predicted, -UNIT)
+        self.version += 1
         return 0
 
     cdef void choose(self, Choice *choice) noexcept nogil:
@@ -125,19 +205,12 @@ cdef class Learner:
         if self.oracle <= MONOTONIC and not right_arc_is_monotonic(&self.c):
             choice.number[<int>RIGHT_ARC] = -1
 
-    cdef bint is_guess(self, const Costs *costs, int transition) noexcept nogil:
-        """A premature guess: a wrong arc to a word without a head whose gold arc can still be built."""
-        cdef int dependent
-        if transition == LEFT_ARC and not costs.left_is_gold:
-            dependent = self.c.i
-        elif transition == RIGHT_ARC and not costs.right_is_gold:
-            dependent = self.c.j
-        else:
-            return False
-        return (
-            self.c.head[dependent] == self.c.nothing
-            and self.gold.head[dependent] >= self.c.first
-            and not is_lost(self.gold.head[dependent], dependent, self.c.i - 1, self.c.j)
+    cdef bint is_welcome(self, int dependent) noexcept nogil:
+        """May an optimal wrong arc to this word be taken without an update?"""
+        if self.c.head[dependent] != self.c.nothing:
+            return self.idle_repairs
+        return self.guesses or self.gold.head[dependent] < self.c.first or is_lost(
+            self.gold.head[dependent], dependent, self.c.i - 1, self.c.j
         )
 
     cdef int accepted(self, const Choice *choice, const Costs *costs, int transition) noexcept nogil:
@@ -151,7 +224,7 @@ cdef class Learner:
             return 2 + self.gold.label[self.c.i]
         if transition == RIGHT_ARC and costs.right_is_gold:
             return 2 + self.labels + self.gold.label[self.c.j]
-        if self.guesses == 1 and self.is_guess(costs, transition):
+        if transition >= LEFT_ARC and not self.is_welcome(self.c.i if transition == LEFT_ARC else self.c.j):
             return -1
         return choice.number[transition]
 
@@ -178,6 +251,7 @@ cdef class Learner:
         cdef int i = self.c.i, j = self.c.j
         cdef int before = self.is_wrong(i) + self.is_wrong(j)
         if number == 0:
+            self.right_kept.word_version = self.right_kept.arcs_version = 0
             shift(&self.c)
         elif number == 1:
             no_arc(&self.c)
@@ -194,22 +268,15 @@ cdef class Learner:
 
     cdef int learn(self, Weights weights, const uint64_t *values, bint exploring, uint64_t *random) except -1 nogil:
         """Parse one sentence and correct the weights on the way; returns the number of updates."""
-        cdef uint64_t keys[MOST_KEYS]
-        cdef uint64_t cells[MOST_CELLS]
         cdef Costs costs
         cdef Choice choice
         cdef Focus at
-        cdef int wrong = 0, updates = 0, count, group, transition, predicted, wanted, number
+        cdef int wrong = 0, updates = 0, transition, predicted, wanted, number
         while self.c.j <= self.c.n:
             if self.c.i < self.c.first:
-                shift(&self.c)      # nothing else is possible, so there is nothing to learn
+                self.take(0)        # nothing else is possible, so there is nothing to learn
                 continue
-            count = 0
-            for group in range(GROUPS):
-                load_cells(&self.program.groups[group], &self.c, values, self.program.width, cells)
-                count += make_keys(&self.program.groups[group], cells, keys + count)
-            memset(self.scores, 0, (2 + 2 * self.labels) * sizeof(int64_t))
-            weights.score(keys, count, self.scores)
+            self.score(weights, values)
             self.choose(&choice)
             predicted = SHIFT
             for transition in range(1, 4):
@@ -227,8 +294,7 @@ cdef class Learner:
             if self.accepted(&choice, &costs, predicted) != number:
                 wanted = self.target(&choice, &costs)
                 if wanted >= 0:
-                    weights.update(keys, count, wanted, UNIT)
-                    weights.update(keys, count, number, -UNIT)
+                    self.correct(weights, values, wanted, number)
                     updates += 1
                     if not (exploring and (draw(random) >> 11) * (1.0 / 9007199254740992.0) < self.explore):
                         number = wanted

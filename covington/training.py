@@ -24,7 +24,13 @@ from covington.sentences import Sentences
 from covington.templates import SETS, template_set
 from covington.weights import Weights
 
-ACCEPT = ("all", "no-guess")
+#: rule → are premature guesses accepted, are wrong arcs accepted that replace another arc?
+ACCEPT = {
+    "all": (True, True),
+    "no-guess": (False, True),
+    "no-idle-repair": (True, False),
+    "careful": (False, False),
+}
 TARGET = ("canonical", "best")
 MIXING = ("uniform", "updates")
 MOST_LABELS = 32_000  # two classes each, numbered with 16 bits
@@ -58,7 +64,7 @@ class TrainingOptions:
             ("oracle", ORACLES),
             ("templates", tuple(SETS)),
             ("root", ROOTS),
-            ("accept", ACCEPT),
+            ("accept", tuple(ACCEPT)),
             ("target", TARGET),
             ("tag", ("upos", "xpos")),
         ):
@@ -205,7 +211,7 @@ def prepare(batches: Iterable[pa.RecordBatch], options: TrainingOptions, found: 
         ORACLES.index(options.oracle),
         options.root == "explicit",
         options.target == "best",
-        ACCEPT.index(options.accept),
+        *ACCEPT[options.accept],
         options.explore,
         options.explore_from,
         options.seed,

@@ -14,7 +14,6 @@ cdef struct Slot:
 
 
 cdef struct Entry:
-    int64_t late            # Σ (steps done before an update) · update: what a running sum would lack
     int32_t weight
     uint16_t number         # of the class
     uint16_t unused
@@ -25,6 +24,7 @@ cdef class Weights:
     cdef uint64_t mask
     cdef int64_t rows
     cdef Entry *entries
+    cdef int64_t *late              # by entry: Σ (steps before an update) · update, what a running sum would lack
     cdef int64_t entries_used
     cdef int64_t entries_room
     cdef int64_t[17] free_rows      # by log2 of their room; -1 ends the chain
@@ -35,9 +35,11 @@ cdef class Weights:
     cdef void score(self, const uint64_t *keys, int count, int64_t *scores) noexcept nogil
     cdef int update(self, const uint64_t *keys, int count, int number, int32_t change) except -1 nogil
     cdef Slot *find(self, uint64_t key) noexcept nogil
-    cdef Entry *place(self, uint64_t key, int number) except NULL nogil
+    cdef int64_t place(self, uint64_t key, int number) except -1 nogil
     cdef int grow_slots(self) except -1 nogil
+    cdef int grow_entries(self) except -1 nogil
     cdef int grow_row(self, Slot *slot) except -1 nogil
     cdef int add(self, Weights other, int64_t times) except -1
-    cdef void settle(self, int64_t divisor) noexcept nogil
+    cdef void settle(self, int64_t divisor, int64_t steps) noexcept nogil
+    cdef void sort_row(self, Slot *slot) noexcept nogil
     cdef int count_in(self, Weights other) except -1

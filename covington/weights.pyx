@@ -28,7 +28,8 @@ cdef class Weights:
         self.slots = <Slot *>calloc(self.mask + 1, sizeof(Slot))
         self.entries_room = 1 << 16
         self.entries = <Entry *>calloc(self.entries_room, sizeof(Entry))
-        if self.slots == NULL or self.entries == NULL:
+        self.late = <int64_t *>calloc(self.entries_room, sizeof(int64_t))
+        if self.slots == NULL or self.entries == NULL or self.late == NULL:
             raise MemoryError()
         for size in range(17):
             self.free_rows[size] = -1
@@ -36,6 +37,7 @@ cdef class Weights:
     def __dealloc__(self):
         free(self.slots)
         free(self.entries)
+        free(self.late)
 
     def __len__(self):
         return self.rows
@@ -78,74 +80,79 @@ cdef class Weights:
     cdef int grow_row(self, Slot *slot) except -1 nogil:
         """Twice the room for a row; the old place goes to the next row that needs that much."""
         cdef int size = 1, room = 2
-        cdef int64_t start, wanted
-        cdef Entry *bigger
+        cdef int64_t start
         while room <= slot.room:
             room *= 2
             size += 1
         start = self.free_rows[size]
         if start >= 0:
-            self.free_rows[size] = self.entries[start].late
+            self.free_rows[size] = self.late[start]
         else:
             if self.entries_used + room > self.entries_room:
-                wanted = 2 * self.entries_room
-                bigger = NULL
-                if wanted < <int64_t>1 << 32:       # a row's start has 32 bits
-                    bigger = <Entry *>realloc(self.entries, wanted * sizeof(Entry))
-                if bigger == NULL:
-                    with gil:
-                        raise MemoryError("no memory for more weights")
-                self.entries = bigger
-                self.entries_room = wanted
+                self.grow_entries()
             start = self.entries_used
             self.entries_used += room
         memcpy(self.entries + start, self.entries + slot.start, slot.size * sizeof(Entry))
+        memcpy(self.late + start, self.late + slot.start, slot.size * sizeof(int64_t))
         if slot.room > 0:
-            self.entries[slot.start].late = self.free_rows[size - 1]
+            self.late[slot.start] = self.free_rows[size - 1]
             self.free_rows[size - 1] = slot.start
         slot.start = <uint32_t>start
         slot.room = <uint16_t>(room if room < 65536 else 65535)
         return 0
 
-    cdef Entry *place(self, uint64_t key, int number) except NULL nogil:
-        """The weight of a feature for a class, made if it is not there."""
+    cdef int grow_entries(self) except -1 nogil:
+        cdef int64_t wanted = 2 * self.entries_room
+        cdef Entry *entries = NULL
+        cdef int64_t *late = NULL
+        if wanted <= <int64_t>1 << 32:       # a row's start has 32 bits
+            entries = <Entry *>realloc(self.entries, wanted * sizeof(Entry))
+            if entries != NULL:
+                self.entries = entries
+                late = <int64_t *>realloc(self.late, wanted * sizeof(int64_t))
+        if late == NULL:
+            with gil:
+                raise MemoryError("no memory for more weights")
+        self.late = late
+        self.entries_room = wanted
+        return 0
+
+    cdef int64_t place(self, uint64_t key, int number) except -1 nogil:
+        """Where the weight of a feature for a class is, made if it is not there."""
         cdef Slot *slot = self.find(key)
-        cdef Entry *entry
-        cdef int e
+        cdef int64_t at
         if slot.key == 0:
             if 3 * self.rows >= 2 * <int64_t>self.mask:
                 self.grow_slots()
                 slot = self.find(key)
             slot.key = key
             self.rows += 1
-        entry = self.entries + slot.start
-        for e in range(slot.size):
-            if entry[e].number == number:
-                return &entry[e]
+        for at in range(slot.start, <int64_t>slot.start + slot.size):
+            if self.entries[at].number == number:
+                return at
         if slot.size == slot.room:
             self.grow_row(slot)
-        entry = self.entries + slot.start + slot.size
+        at = <int64_t>slot.start + slot.size
         slot.size += 1
-        entry.late = 0
-        entry.weight = 0
-        entry.number = <uint16_t>number
-        return entry
+        self.late[at] = 0
+        self.entries[at].weight = 0
+        self.entries[at].number = <uint16_t>number
+        return at
 
     cdef int update(self, const uint64_t *keys, int count, int number, int32_t change) except -1 nogil:
         """Raise or lower the weight of every feature for one class."""
         cdef int k
-        cdef Entry *entry
+        cdef int64_t at
         for k in range(count):
-            entry = self.place(keys[k], number)
-            entry.weight += change
-            entry.late += self.steps * change
+            at = self.place(keys[k], number)
+            self.entries[at].weight += change
+            self.late[at] += self.steps * change
         return 0
 
     def arrays(self):
         """All that is known, sorted by key and class: keys, row ends, classes, weights and sums over the steps."""
-        cdef int64_t row, total = 0, at = 0
+        cdef int64_t row, total = 0, at = 0, place
         cdef uint64_t slot
-        cdef int e
         cdef Slot *found
         cdef uint64_t[::1] keys = np.empty(self.rows, dtype=np.uint64)
         row = 0
@@ -159,16 +166,14 @@ cdef class Weights:
         cdef uint16_t[::1] numbers = np.empty(total, dtype=np.uint16)
         cdef int32_t[::1] weights = np.empty(total, dtype=np.int32)
         cdef int64_t[::1] sums = np.empty(total, dtype=np.int64)
-        cdef Entry *entry
         with nogil:
             for row in range(self.rows):
                 found = self.find(keys[row])
-                entry = self.entries + found.start
-                sort_entries(entry, found.size)
-                for e in range(found.size):
-                    numbers[at] = entry[e].number
-                    weights[at] = entry[e].weight
-                    sums[at] = self.steps * entry[e].weight - entry[e].late
+                self.sort_row(found)
+                for place in range(found.start, <int64_t>found.start + found.size):
+                    numbers[at] = self.entries[place].number
+                    weights[at] = self.entries[place].weight
+                    sums[at] = self.steps * self.entries[place].weight - self.late[place]
                     at += 1
                 ends[row] = at
         return {
@@ -180,47 +185,57 @@ cdef class Weights:
         """The same weights with nothing averaged yet, to learn on from."""
         cdef Weights made = Weights(self.classes)
         made.add(self, 1)
-        made.settle(1)
+        made.settle(1, 0)
         return made
 
     cdef int add(self, Weights other, int64_t times) except -1:
         """Collect the weights of another table, multiplied, in `late`; `settle` makes weights of them."""
         cdef uint64_t slot
-        cdef int e
+        cdef int64_t at
         cdef Slot *found
         for slot in range(other.mask + 1):
             found = &other.slots[slot]
-            for e in range(found.size):
-                self.place(found.key, other.entries[found.start + e].number).late += (
-                    times * other.entries[found.start + e].weight
-                )
+            for at in range(found.start, <int64_t>found.start + found.size):
+                self.late[self.place(found.key, other.entries[at].number)] += times * other.entries[at].weight
         return 0
 
-    cdef void settle(self, int64_t divisor) noexcept nogil:
-        """Divide what was collected, rounding halves up, so that the order of shards never matters."""
+    cdef void settle(self, int64_t divisor, int64_t steps) noexcept nogil:
+        """Divide what was collected, rounding halves up, and begin the sums with the weights at every step."""
         cdef uint64_t slot
-        cdef int e
-        cdef int64_t doubled
-        cdef Entry *entry
+        cdef int64_t at, doubled
         for slot in range(self.mask + 1):
-            for e in range(self.slots[slot].size):
-                entry = self.entries + self.slots[slot].start + e
-                doubled = 2 * entry.late + divisor
-                entry.weight = <int32_t>(doubled // (2 * divisor) - (doubled % (2 * divisor) < 0))
-                entry.late = 0
+            for at in range(self.slots[slot].start, <int64_t>self.slots[slot].start + self.slots[slot].size):
+                doubled = 2 * self.late[at] + divisor
+                self.entries[at].weight = <int32_t>(doubled // (2 * divisor) - (doubled % (2 * divisor) < 0))
+                self.late[at] = steps * self.entries[at].weight
 
     cdef int count_in(self, Weights other) except -1:
         """Add the sums of another table to the average; weights and steps are already the final ones."""
         cdef uint64_t slot
-        cdef int e
+        cdef int64_t at
         cdef Slot *found
-        cdef Entry *entry
         for slot in range(other.mask + 1):
             found = &other.slots[slot]
-            for e in range(found.size):
-                entry = other.entries + found.start + e
-                self.place(found.key, entry.number).late -= other.steps * entry.weight - entry.late
+            for at in range(found.start, <int64_t>found.start + found.size):
+                self.late[self.place(found.key, other.entries[at].number)] -= (
+                    other.steps * other.entries[at].weight - other.late[at]
+                )
         return 0
+
+    cdef void sort_row(self, Slot *slot) noexcept nogil:
+        """By class; rows are short and nearly sorted."""
+        cdef int64_t first = slot.start, a, b, late
+        cdef Entry entry
+        for a in range(first + 1, first + slot.size):
+            entry = self.entries[a]
+            late = self.late[a]
+            b = a
+            while b > first and self.entries[b - 1].number > entry.number:
+                self.entries[b] = self.entries[b - 1]
+                self.late[b] = self.late[b - 1]
+                b -= 1
+            self.entries[b] = entry
+            self.late[b] = late
 
     @staticmethod
     def mix(Weights previous, list parts, str by):
@@ -231,10 +246,7 @@ cdef class Weights:
         """
         cdef Weights mixed = Weights(previous.classes)
         cdef Weights part
-        cdef uint64_t slot
-        cdef int e
         cdef int64_t divisor = 0, times
-        cdef Entry *entry
         mixed.add(previous, 0)
         mixed.steps, mixed.updates = previous.steps, previous.updates
         uniform = by == "uniform" or not any(part.updates for part in parts)
@@ -244,11 +256,7 @@ cdef class Weights:
             divisor += times
             mixed.steps += part.steps
             mixed.updates += part.updates
-        mixed.settle(divisor)
-        for slot in range(mixed.mask + 1):
-            for e in range(mixed.slots[slot].size):
-                entry = mixed.entries + mixed.slots[slot].start + e
-                entry.late = mixed.steps * entry.weight
+        mixed.settle(divisor, mixed.steps)
         for part in [previous, *parts]:
             mixed.count_in(part)
         return mixed
@@ -262,28 +270,14 @@ cdef class Weights:
         cdef const uint16_t[::1] numbers = arrays["classes"]
         cdef const int32_t[::1] weights = arrays["weights"]
         cdef const int64_t[::1] sums = arrays["sums"]
-        cdef int64_t row, at = 0
-        cdef Entry *entry
+        cdef int64_t row, place, at = 0
         made.steps = steps
         made.updates = updates
         with nogil:
             for row in range(keys.shape[0]):
                 while at < ends[row]:
-                    entry = made.place(keys[row], numbers[at])
-                    entry.weight = weights[at]
-                    entry.late = steps * weights[at] - sums[at]
+                    place = made.place(keys[row], numbers[at])
+                    made.entries[place].weight = weights[at]
+                    made.late[place] = steps * weights[at] - sums[at]
                     at += 1
         return made
-
-
-cdef void sort_entries(Entry *entries, int count) noexcept nogil:
-    """By class; rows are short and nearly sorted."""
-    cdef int a, b
-    cdef Entry moved
-    for a in range(1, count):
-        moved = entries[a]
-        b = a
-        while b > 0 and entries[b - 1].number > moved.number:
-            entries[b] = entries[b - 1]
-            b -= 1
-        entries[b] = moved
