@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from covington.errors import CovingtonError, DataError, ModelError, OptionError
+    from covington.parquet import read_parquet, write_parquet
+    from covington.parser import Parser, Statistics
+    from covington.reading import read_conllu, read_sentences
+    from covington.token_lists import token_lists
+    from covington.writing import write_conllu
 
 __version__ = "0.1.0"
 
@@ -22,10 +31,24 @@ _HOMES = {
     "write_parquet": "parquet",
 }
 
-__all__ = ["__version__", *sorted(_HOMES)]
+__all__ = [
+    "CovingtonError",
+    "DataError",
+    "ModelError",
+    "OptionError",
+    "Parser",
+    "Statistics",
+    "__version__",
+    "read_conllu",
+    "read_parquet",
+    "read_sentences",
+    "token_lists",
+    "write_conllu",
+    "write_parquet",
+]
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'covington' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"covington.{_HOMES[name]}"), name)

@@ -1,0 +1,123 @@
+"""Turn CoNLL-U into Parquet, Parquet into CoNLL-U, or either into itself, losing nothing.
+
+INPUT is CoNLL-U (plain, gzip, bzip2, xz or zstd), Parquet, or a folder of Parquet files; `-` is CoNLL-U
+from standard input. OUTPUT ends in .parquet or .conllu (.conllu.gz, .bz2, .xz, .zst compress), or is `-`.
+What reading evens out: line ends become LF, a byte order mark and repeated blank lines go.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyarrow as pa
+
+from covington.errors import CovingtonError, OptionError
+from covington.parquet import write_parquet
+from covington.reading import read_sentences
+from covington.reject_file import reject_file
+from covington.rejecting import RejectSink
+from covington.writing import write_conllu
+
+EXAMPLE = """  covington convert corpus.conllu.gz -o corpus.parquet
+  covington convert parsed/ -o parsed.conllu
+  zcat a.conllu.gz b.conllu.gz | covington convert - -o both.parquet"""
+
+_SHOWN = 10  # rejects told one by one; all of them are in the file
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="files or folders; - is standard input")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="OUTPUT", help="a file, or - for CoNLL-U to standard output"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="stop at the first sentence that cannot be read"
+    )
+    parser.add_argument(
+        "--rejects",
+        metavar="FILE",
+        help="Parquet file for sentences that cannot be read (OUTPUT.rejects.parquet)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    _check(arguments)
+    conversion = Conversion(arguments.strict, not arguments.json)
+    rejects = arguments.rejects or ("" if arguments.output == "-" else f"{arguments.output}.rejects.parquet")
+    with ExitStack() as stack:
+        if rejects:
+            conversion.sink = stack.enter_context(reject_file(rejects))
+        write = write_parquet if arguments.output.endswith(".parquet") else write_conllu
+        write(conversion.batches(arguments.inputs), arguments.output)
+    facts = {
+        "output": arguments.output,
+        "sentences": conversion.sentences,
+        "words": conversion.words,
+        "rejects": conversion.rejects,
+        "rejects_file": rejects if rejects and conversion.rejects else None,
+    }
+    _report(facts, arguments)
+    if conversion.rejects and not conversion.sentences:
+        raise CovingtonError(f"none of the {conversion.rejects} sentences could be read")
+    return 0
+
+
+class Conversion:
+    """Reads the inputs one after the other and counts what goes by."""
+
+    def __init__(self, strict: bool, tell: bool) -> None:
+        self.strict, self.tell = strict, tell
+        self.sentences = self.words = self.rejects = 0
+        self.sink: RejectSink | None = None
+
+    def batches(self, inputs: list[str]) -> Iterator[pa.RecordBatch]:
+        for name in inputs:
+            for batch in read_sentences(name, strict=self.strict, rejects=self.rejected):
+                self.sentences += batch.num_rows
+                self.words += len(batch.column("tokens").flatten())
+                yield batch
+
+    def rejected(self, rejects: pa.RecordBatch, /) -> None:
+        if self.tell:
+            for row in rejects.slice(0, max(0, _SHOWN - self.rejects)).to_pylist():
+                sentence = f" sentence {row['sent_id']}:" if row["sent_id"] is not None else ""
+                line = f":{row['line']}" if row["line"] is not None else ""
+                print(f"{row['source']}{line}:{sentence} {row['reason']}", file=sys.stderr)
+        self.rejects += rejects.num_rows
+        if self.sink is not None:
+            self.sink(rejects)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    output = arguments.output
+    if output != "-" and not re.search(r"\.(parquet|conll[ux]?(\.(gz|bz2|xz|zst))?)$", output):
+        raise OptionError(
+            f"OUTPUT must end in .parquet or .conllu (.gz, .bz2, .xz, .zst), or be -; not {output!r}"
+        )
+    for name in arguments.inputs:
+        if name != "-" and not Path(name).exists():
+            raise OptionError(f"there is no file {name!r}")
+        if name != "-" and output != "-" and Path(name).resolve() == Path(output).resolve():
+            raise OptionError(f"{name!r} is an input, so the output cannot go there")
+
+
+def _report(facts: dict[str, object], arguments: argparse.Namespace) -> None:
+    to_stdout = arguments.output == "-"
+    if arguments.json:
+        print(json.dumps(facts, sort_keys=True), file=sys.stderr if to_stdout else sys.stdout)
+        return
+    if not to_stdout:
+        print(
+            f"{facts['sentences']:,} sentences, {facts['words']:,} words to {facts['output']}",
+            file=sys.stderr,
+        )
+    if facts["rejects"]:
+        where = facts["rejects_file"] or "nowhere (--rejects FILE keeps them, --strict stops at the first)"
+        print(f"{facts['rejects']:,} sentences could not be read; they are in {where}", file=sys.stderr)

@@ -1,0 +1,30 @@
+"""A Parquet file of rejected sentences, which exists only if there are any."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from covington.atomic import atomic_file
+from covington.rejecting import RejectSink
+from covington.schemas import REJECT
+
+
+@contextmanager
+def reject_file(path: str | os.PathLike[str]) -> Iterator[RejectSink]:
+    """A sink that writes batches of the REJECT schema to the file, which is begun when the first one comes."""
+    with ExitStack() as stack:
+        writer: pq.ParquetWriter | None = None
+
+        def sink(rejects: pa.RecordBatch, /) -> None:
+            nonlocal writer
+            if writer is None:
+                file = stack.enter_context(atomic_file(path))
+                writer = stack.enter_context(pq.ParquetWriter(file, REJECT, compression="zstd"))
+            writer.write_batch(rejects)
+
+        yield sink

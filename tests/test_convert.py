@@ -1,0 +1,121 @@
+"""`covington convert` and `covington info`: what they print, where it goes, and their exit codes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from covington import model_file
+from covington.cli import main
+from tests.test_conllu import GOOD
+
+BAD = "# sent_id = bad\n1\tonly\n\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("a.conllu").write_text(GOOD * 3)
+    return tmp_path
+
+
+def test_there_and_back(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["convert", "a.conllu", "a.conllu", "-o", "b.parquet"]) == 0
+    assert capsys.readouterr().err == "6 sentences, 24 words to b.parquet\n"
+    assert main(["convert", "b.parquet", "-o", "c.conllu.gz", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "output": "c.conllu.gz",
+        "sentences": 6,
+        "words": 24,
+        "rejects": 0,
+        "rejects_file": None,
+    }
+    assert gzip.decompress(Path("c.conllu.gz").read_bytes()).decode() == GOOD * 6
+    assert sorted(path.name for path in here.iterdir()) == ["a.conllu", "b.parquet", "c.conllu.gz"]
+
+
+def test_folder_of_parquet(here: Path) -> None:
+    Path("shards").mkdir()
+    for name in ("2", "1"):
+        Path("x.conllu").write_text(GOOD.replace("one", name))
+        assert main(["convert", "x.conllu", "-o", f"shards/{name}.parquet"]) == 0
+    assert main(["convert", "shards", "-o", "all.conllu"]) == 0
+    assert Path("all.conllu").read_text() == GOOD.replace("one", "1") + GOOD.replace("one", "2")
+
+
+def test_rejects_are_told_and_kept(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.conllu").write_text(GOOD + BAD + GOOD)
+    assert main(["convert", "a.conllu", "-o", "b.conllu"]) == 0
+    told = capsys.readouterr().err
+    assert "a.conllu:12: sentence bad: expected 10 columns" in told
+    assert "1 sentences could not be read; they are in b.conllu.rejects.parquet" in told
+    (row,) = pq.read_table("b.conllu.rejects.parquet").to_pylist()
+    assert (row["line"], row["sent_id"], row["raw"]) == (12, "bad", BAD[:-1].encode())
+    assert Path("b.conllu").read_text() == GOOD * 2
+
+
+def test_strict_stops_and_leaves_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.conllu").write_text(GOOD + BAD + GOOD)
+    for output in ("b.conllu", "b.parquet"):
+        assert main(["convert", "a.conllu", "-o", output, "--strict"]) == 1
+        assert "a.conllu:12: sentence bad" in capsys.readouterr().err
+    assert [path.name for path in here.iterdir()] == ["a.conllu"]
+
+
+def test_nothing_but_rejects_is_an_error(here: Path) -> None:
+    Path("a.conllu").write_text(BAD)
+    assert main(["convert", "a.conllu", "-o", "b.conllu"]) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["absent.conllu", "-o", "b.conllu"], ["a.conllu", "-o", "b.txt"], ["a.conllu", "-o", "./a.conllu"]],
+)
+def test_wrong_calls(here: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["convert", *arguments]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_not_parquet(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x.parquet").write_text(GOOD)
+    assert main(["convert", "x.parquet", "-o", "b.conllu"]) == 1
+    assert "cannot be read as Parquet" in capsys.readouterr().err
+
+
+def test_info(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    metadata = {
+        "labels": [f"label-{number}" for number in range(40)],
+        "options": {"oracle": "upper", "seed": 1, "explore": True},
+        "scores": {"dev_las": 85.54},
+        "nothing": None,
+    }
+    model_file.write("m.covington", metadata, {"weights": np.zeros((10, 4), np.int16)})
+    assert main(["info", "m.covington"]) == 0
+    card = capsys.readouterr().out
+    for expected in (
+        "m.covington",
+        "(40) label-0, label-1",
+        "oracle",
+        "upper",
+        "85.54",
+        "int16 10 × 4",
+        "yes",
+        "none",
+    ):
+        assert expected in card
+    assert max(map(len, card.splitlines())) <= 100
+    assert main(["info", "m.covington", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["labels"] == metadata["labels"]
+    assert facts["checksum"] == model_file.read("m.covington").checksum
+
+
+def test_info_of_what_is_no_model(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "a.conllu"]) == 1
+    assert "this is not a covington model" in capsys.readouterr().err
+    assert main(["info", "absent.covington"]) == 1
