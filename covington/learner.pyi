@@ -1,8 +1,10 @@
 from covington.features import Program
+from covington.recording import Recorder
 from covington.sentences import Sentences
 from covington.weights import Weights
 
 class Learner:
+    recorder: Recorder | None
     def __init__(
         self,
         program: Program,

@@ -17,6 +17,7 @@ from covington.features cimport (
     Program, load_cells, make_keys,
 )
 from covington.hashing cimport SEED, finish, mix
+from covington.recording cimport Recorder
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
     LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, left_arc, left_arc_is_monotonic, no_arc, release, reserve,
@@ -70,6 +71,7 @@ cdef class Learner:
     cdef int64_t *left_scores       # by word: the word's part, then the arcs' part
     cdef Kept right_kept
     cdef int64_t *right_scores
+    cdef public Recorder recorder   # writes down the configurations that are met, if there is one
 
     def __cinit__(self, Program program, int labels, int oracle, bint explicit_root, bint target_best, bint guesses,
                   bint idle_repairs, double explore, int explore_from, uint64_t seed):
@@ -273,6 +275,8 @@ cdef class Learner:
         cdef Focus at
         cdef int wrong = 0, updates = 0, transition, predicted, wanted, number
         while self.c.j <= self.c.n:
+            if self.recorder is not None:
+                self.recorder.note(&self.c)
             if self.c.i < self.c.first:
                 self.take(0)        # nothing else is possible, so there is nothing to learn
                 continue
@@ -314,6 +318,10 @@ cdef class Learner:
                 order[index] = order[other]
                 order[other] = swapped
             for index in range(sentences.count):
+                if self.recorder is not None:
+                    if self.recorder.is_full():
+                        break
+                    self.recorder.sentence = order[index]
                 self.prepare(sentences, order[index])
                 updates += self.learn(weights, values_of(sentences, order[index]), exploring, &random)
             weights.updates += updates
