@@ -16,7 +16,8 @@ _HOMES = {
     "ScoreParses": "scoring",
     "Shard": "shards",
     "TrainJob": "train",
-    "TrainParser": "training",
+    "TrainParser": "train",
+    "Training": "epochs",
     "WriteSentences": "transforms",
 }
 

@@ -1,0 +1,149 @@
+"""Train a model on treebanks.
+
+TRAIN and DEV are files, folders or globs of CoNLL-U or Parquet with gold trees. With --shards K the
+corpus is learnt in K parts, side by side, which are mixed after every epoch: on all cores, or on a
+cluster with --runner. A training that was killed and is started again with the same command goes on
+after its last complete epoch, and ends with the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import sys
+from dataclasses import fields
+from typing import Any
+
+from covington.commands.parse import add_beam_arguments, beam_flags
+from covington.errors import OptionError
+from covington.progress import clock
+from covington.training import ACCEPT, MIXING, TARGET, TrainingOptions
+
+EXAMPLE = """  covington train en_ewt-ud-train.conllu -o en.covington --dev en_ewt-ud-dev.conllu
+  covington train corpus/ -o model.covington --shards 8 --epochs 30 --oracle upper"""
+
+_HELP = {
+    "oracle": "static, monotonic, lower, pc-upper or upper",
+    "templates": "the set of feature templates",
+    "root": "implicit or explicit",
+    "accept": f"which optimal transitions need no update: {' or '.join(ACCEPT)}",
+    "target": f"what an update moves towards: {' or '.join(TARGET)}",
+    "explore": "probability of following a wrong prediction",
+    "explore_from": "first epoch that does so",
+    "epochs": "how often the corpus is gone through",
+    "seed": "for the order of sentences and for exploration",
+    "tag": "column of the part-of-speech tag",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(takes_beam_options=True)
+    parser.add_argument("inputs", nargs="+", metavar="TRAIN", help="files, folders or globs with gold trees")
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the model file to make")
+    parser.add_argument("--dev", action="append", default=[], help="scored after every epoch")
+    parser.add_argument(
+        "--keep", choices=("best", "last"), help="which epoch's model (best, if there is --dev)"
+    )
+    parser.add_argument(
+        "--patience", type=int, metavar="N", help="stop when N epochs were no better on --dev"
+    )
+    parser.add_argument(
+        "--prune", type=float, default=0.0, metavar="W", help="leave out averaged weights below W"
+    )
+    defaults = TrainingOptions()
+    group = parser.add_argument_group("how to learn")
+    for one in fields(TrainingOptions):
+        value = getattr(defaults, one.name)
+        group.add_argument(
+            f"--{one.name.replace('_', '-')}",
+            type=type(value),
+            default=value,
+            metavar=one.name.upper(),
+            help=f"{_HELP.get(one.name, one.name)} (%(default)s)",
+        )
+    group = parser.add_argument_group("in parts")
+    group.add_argument(
+        "--shards", type=int, default=1, metavar="K", help="learn in K parts, side by side (1)"
+    )
+    group.add_argument(
+        "--mixing", choices=MIXING, default="uniform", help="the mean of the parts (%(default)s)"
+    )
+    group.add_argument("--threads", type=int, default=0, metavar="N", help="on this machine (one per core)")
+    parser.add_argument("--overwrite", action="store_true", help="forget a training that was not finished")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per epoch")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show what Beam has to say")
+    add_beam_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if not arguments.verbose:
+        logging.getLogger().setLevel(logging.CRITICAL)  # before Beam is imported: it warns while that is done
+    from covington.pipelines.epochs import Training
+
+    if arguments.threads < 0:
+        raise OptionError(f"--threads must be 1 or more, not {arguments.threads}")
+    work = Training(
+        inputs=tuple(arguments.inputs),
+        model=arguments.output,
+        dev=tuple(arguments.dev),
+        options=TrainingOptions(
+            **{one.name: getattr(arguments, one.name) for one in fields(TrainingOptions)}
+        ),
+        shards=arguments.shards,
+        mixing=arguments.mixing,
+        keep=arguments.keep,
+        patience=arguments.patience,
+        prune=arguments.prune,
+    )
+    teller = _Teller(arguments.json)
+    kept = _train(work, arguments, teller)
+    if not arguments.json:
+        print(f"{arguments.output}: the model of epoch {kept['epoch']}", file=sys.stderr)
+    return 0
+
+
+def _train(work: Any, arguments: argparse.Namespace, teller: _Teller) -> dict[str, Any]:
+    flags = beam_flags(arguments)
+    if work.shards == 1 and not flags:
+        work.begin(arguments.overwrite)
+        for record in work.run_plain():
+            teller(record)
+        work.keep_model()
+        kept: dict[str, Any] = work.finish()
+        return kept
+    from covington.pipelines.runner import Runner, WorkerLostError
+    from covington.pipelines.train import TrainJob
+
+    runner = Runner(flags, arguments.threads, arguments.verbose)
+    try:
+        return TrainJob(work, runner, arguments.overwrite).run(teller)
+    except WorkerLostError as error:
+        # Beam's threads wait for the lost worker for ever and would keep this process alive
+        print(f"covington: {error}", file=sys.stderr, flush=True)
+        os._exit(1)
+
+
+class _Teller:
+    """Prints the facts about every epoch when it is complete."""
+
+    def __init__(self, as_json: bool) -> None:
+        import time
+
+        self._as_json, self._now, self._last = as_json, time.monotonic, time.monotonic()
+        self._stream = sys.stdout if as_json else os.fdopen(os.dup(2), "w")
+
+    def __call__(self, record: dict[str, Any]) -> None:
+        now = self._now()
+        seconds, self._last = now - self._last, now
+        if self._as_json:
+            text = json.dumps(record | {"seconds": round(seconds, 3)}, sort_keys=True)
+        else:
+            score = (
+                f"  dev UAS {record['dev_uas']:.2f}  LAS {record['dev_las']:.2f}"
+                if "dev_las" in record
+                else ""
+            )
+            text = f"epoch {record['epoch']}  {record['updates']:,} updates{score}  {clock(seconds)}"
+        print(text, file=self._stream, flush=True)

@@ -1,0 +1,301 @@
+"""Training epoch by epoch and shard by shard, with everything that passes between them in files.
+
+Iterative parameter mixing: in every epoch each shard of the corpus is learnt from the same weights, then
+the weights of all shards are mixed. A shard holds the sentences whose number, counted over all inputs,
+leaves the same remainder when divided by the number of shards. Nothing here depends on where it runs, so
+every runner gives the same bytes; and all steps leave their result under a name of its own, so a training
+that was killed goes on after its last complete epoch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from covington import training
+from covington.errors import DataError, OptionError
+from covington.evaluation import Counts, count
+from covington.parser import Parser
+from covington.pipelines import blocks
+from covington.pipelines.storage import (
+    copy_here,
+    exists,
+    is_local,
+    join,
+    list_inputs,
+    read_json,
+    remove,
+    remove_folder,
+    whole_file,
+    write_json,
+)
+from covington.pipelines.work import read_task, tasks
+from covington.scores import scores
+from covington.training import MIXING, EpochReport, Survey, TrainingOptions
+from covington.weights import Weights
+
+KEEP = ("best", "last")
+
+
+@dataclass(frozen=True)
+class Training:
+    """What to learn from, how, and where the model and the files between epochs go."""
+
+    inputs: tuple[str, ...]
+    model: str
+    dev: tuple[str, ...] = ()
+    options: TrainingOptions = field(default_factory=TrainingOptions)
+    shards: int = 1
+    mixing: str = "uniform"
+    keep: str | None = None  # "best" by dev LAS, or "last"; best where there is dev data
+    patience: int | None = None  # stop after so many epochs without a better dev LAS
+    prune: float = 0.0  # averaged weights below this are left out of the model
+
+    def __post_init__(self) -> None:
+        if self.shards < 1:
+            raise OptionError(f"shards must be at least 1, not {self.shards}")
+        if self.mixing not in MIXING:
+            raise OptionError(f"mixing {self.mixing!r} is none of {', '.join(MIXING)}")
+        if self.keep not in (*KEEP, None):
+            raise OptionError(f"keep {self.keep!r} is none of {', '.join(KEEP)}")
+        if not self.dev and (self.keep == "best" or self.patience is not None):
+            raise OptionError("the best epoch is known by its score on dev data: give --dev")
+        if self.patience is not None and self.patience < 1:
+            raise OptionError(f"patience must be at least 1, not {self.patience}")
+
+    # files between the epochs
+
+    @property
+    def folder(self) -> str:
+        return f"{self.model}.training"
+
+    def weights_path(self, epoch: int, shard: int | None = None) -> str:
+        """The weights after an epoch: mixed, or of one shard before mixing."""
+        part = "" if shard is None else f"-shard-{shard:05d}-of-{self.shards:05d}"
+        return join(self.folder, f"epoch-{epoch:05d}{part}.weights")
+
+    def model_path(self, epoch: int) -> str:
+        """The model of an epoch that may be the best one."""
+        return join(self.folder, f"epoch-{epoch:05d}.covington")
+
+    def record_path(self, epoch: int) -> str:
+        """The facts about an epoch; once they are there, the epoch is complete."""
+        return join(self.folder, f"epoch-{epoch:05d}.json")
+
+    def records(self) -> list[dict[str, Any]]:
+        """The facts about all complete epochs, in order."""
+        found: list[dict[str, Any]] = []
+        while (record := read_json(self.record_path(len(found) + 1))) is not None:
+            found.append(record)
+        return found
+
+    # the steps
+
+    def begin(self, overwrite: bool = False) -> None:
+        """Make the folder for the files between epochs, or find it as an earlier run of this training left it."""
+        description = self._description()
+        path = join(self.folder, "training.json")
+        earlier = read_json(path)
+        if earlier == description:
+            return
+        if earlier is not None and not overwrite:
+            raise OptionError(
+                f"{self.folder} holds a training that was not finished, with other inputs or options;"
+                " --overwrite begins anew"
+            )
+        remove_folder(self.folder)
+        write_json(path, description)
+
+    def look(self) -> Survey:
+        """Find out what labels and columns the corpus has; done once, before the first epoch."""
+        path = join(self.folder, "survey.json")
+        known = read_json(path)
+        if known is not None:
+            return Survey.from_dict(known)
+        found = training.survey(read_all(self.inputs))
+        if not found.sentences:
+            raise DataError("there are no sentences to learn from", source=", ".join(self.inputs))
+        found.label_list  # noqa: B018 (an error here is better than an error in a worker)
+        found.templates(self.options)
+        write_json(path, found.to_dict())
+        return found
+
+    def train_part(self, epoch: int, shard: int) -> EpochReport | None:
+        """One epoch over one shard, from the mixed weights of the epoch before to a file; None if that is over."""
+        if exists(self.record_path(epoch)) or self.has_stopped(epoch):
+            return None
+        found = self.look()
+        weights = self._weights_before(epoch, found).for_a_shard()
+        report = training.train_epoch(weights, prepared(self, shard), epoch, shard)
+        self._save(weights, self.weights_path(epoch, shard))
+        return report
+
+    def finish_epoch(self, epoch: int, reports: list[EpochReport]) -> None:
+        """Mix the shards' weights, score them on the dev data, and record that the epoch is complete."""
+        if exists(self.record_path(epoch)) or self.has_stopped(epoch):
+            return
+        parts = [self.weights_path(epoch, shard) for shard in range(self.shards)]
+        with contextlib.ExitStack() as stack:
+            trained = [training.load_weights(stack.enter_context(here(part))) for part in parts]
+            mixed = Weights.mix(self._weights_before(epoch, self.look()), trained, self.mixing)
+        self._complete(epoch, mixed, reports)
+        remove(parts)
+
+    def run_plain(self) -> Iterator[dict[str, Any]]:
+        """All epochs in this process, without Beam, for one shard; yields the record of every epoch."""
+        assert self.shards == 1
+        found = self.look()
+        yield from (done := self.records())
+        epoch = len(done)
+        weights = self._weights_before(epoch + 1, found)
+        while epoch < self.options.epochs and not self.has_stopped(epoch + 1):
+            epoch += 1
+            report = training.train_epoch(weights, prepared(self, 0), epoch, 0)
+            yield self._complete(epoch, weights, [report])
+
+    def keep_model(self) -> dict[str, Any]:
+        """Put the model of the best or the last epoch in its place; returns the facts about that epoch."""
+        records = self.records()
+        best = best_epoch(records) if self.dev and self.keep != "last" else len(records)
+        if self.dev and self.keep != "last":
+            with here(self.model_path(best)) as path:
+                _copy_out(path, self.model)
+        else:
+            with here(self.weights_path(best)) as path:
+                self._freeze(training.load_weights(path), records[-1], self.model)
+        write_json(join(self.folder, "kept.json"), records[best - 1])
+        return records[best - 1]
+
+    def finish(self) -> dict[str, Any]:
+        """Take the files between epochs away; returns the facts about the epoch whose model was kept."""
+        kept: dict[str, Any] = read_json(join(self.folder, "kept.json"))
+        remove_folder(self.folder)
+        return kept
+
+    def has_stopped(self, epoch: int) -> bool:
+        """Whether training was over before this epoch, because the dev scores no longer rose."""
+        if self.patience is None:
+            return False
+        records = self.records()[: epoch - 1]
+        return bool(records) and len(records) - best_epoch(records) >= self.patience
+
+    def _weights_before(self, epoch: int, found: Survey) -> Weights:
+        if epoch == 1:
+            return Weights(found.classes)
+        with here(self.weights_path(epoch - 1)) as path:
+            return training.load_weights(path)
+
+    def _complete(self, epoch: int, weights: Weights, reports: list[EpochReport]) -> dict[str, Any]:
+        record: dict[str, Any] = {
+            "epoch": epoch,
+            "steps": sum(report.steps for report in reports),
+            "updates": sum(report.updates for report in reports),
+        }
+        self._save(weights, self.weights_path(epoch))
+        if self.dev:
+            # the model is frozen before its score is known, so that the score is the model's own
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "model"
+                self._freeze(weights, record, str(path))
+                record |= dev_scores(str(path), self.dev)
+                earlier = self.records()
+                if not earlier or record["dev_las"] > earlier[best_epoch(earlier) - 1]["dev_las"]:
+                    _copy_out(path, self.model_path(epoch))
+                    if earlier:
+                        remove([self.model_path(best_epoch(earlier))])
+        write_json(self.record_path(epoch), record)
+        if epoch > 1:
+            remove([self.weights_path(epoch - 1)])
+        return record
+
+    def _freeze(self, weights: Weights, record: dict[str, Any], target: str) -> None:
+        facts = {"epoch": record["epoch"], "shards": self.shards, "mixing": self.mixing}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model"
+            training.freeze(weights, self.options, self.look(), path, facts, self.prune)
+            _copy_out(path, target)
+
+    def _save(self, weights: Weights, target: str) -> None:
+        if is_local(target):
+            training.save_weights(weights, target)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "weights"
+            training.save_weights(weights, path)
+            _copy_out(path, target)
+
+    def _description(self) -> dict[str, Any]:
+        files = [list_inputs(inputs) for inputs in (self.inputs, self.dev) if inputs]
+        return {
+            "inputs": [[[file.path, file.size, file.modified] for file in part] for part in files],
+            "options": self.options.to_dict(),
+            "shards": self.shards,
+            "mixing": self.mixing,
+            "keep": self.keep,
+            "patience": self.patience,
+            "prune": self.prune,
+        }
+
+
+def best_epoch(records: list[dict[str, Any]]) -> int:
+    """The number of the epoch with the best dev LAS, the first of several."""
+    return int(max(records, key=lambda record: (record["dev_las"], -record["epoch"]))["epoch"])
+
+
+def read_all(inputs: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """All sentences of some inputs in order; treebanks must be sound, so the first bad one is an error."""
+    found = [one for file in list_inputs(inputs) for piece in blocks.cut(file) for one in blocks.count(piece)]
+    for task in tasks(found):
+        for shard in read_task(task, strict=True):
+            yield shard.sentences
+
+
+@lru_cache(maxsize=256)
+def prepared(work: Training, shard: int) -> training.Shard:
+    """The encoded sentences of one shard; they stay in the process from epoch to epoch."""
+    return training.prepare(dealt(read_all(work.inputs), shard, work.shards), work.options, work.look())
+
+
+def dealt(batches: Iterator[pa.RecordBatch], shard: int, shards: int) -> Iterator[pa.RecordBatch]:
+    """Every sentence whose number leaves the remainder `shard`."""
+    first = 0
+    for batch in batches:
+        yield (
+            batch if shards == 1 else batch.take(np.arange((shard - first) % shards, batch.num_rows, shards))
+        )
+        first += batch.num_rows
+
+
+def dev_scores(model: str, dev: tuple[str, ...]) -> dict[str, float]:
+    """UAS and LAS of a model on dev data, in percent."""
+    parser = Parser.load(model)
+    total = Counts.sum(count(gold, parser.parse(gold)) for gold in read_all(dev))
+    found = scores(total, "dev", 0)
+    return {"dev_uas": found["uas"], "dev_las": found["las"]}
+
+
+@contextlib.contextmanager
+def here(path: str) -> Iterator[Path]:
+    """A file of any filesystem on this machine."""
+    if is_local(path):
+        yield Path(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        copy_here(path, copy)
+        yield copy
+
+
+def _copy_out(path: Path, target: str) -> None:
+    """Copy a file of this machine to any filesystem; it appears whole or not at all."""
+    with path.open("rb") as file, whole_file(target) as copy:
+        shutil.copyfileobj(file, copy, 1 << 22)

@@ -1,0 +1,125 @@
+"""The training pipeline: iterative parameter mixing, all epochs in one graph.
+
+    python -m covington.pipelines.train TRAIN... -o MODEL [--dev DEV] [--shards K] [Beam options]
+
+is the same as `covington train`. Only numbers of shards pass from step to step; weights are files.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apache_beam as beam
+
+from covington.pipelines.epochs import Training
+from covington.pipelines.runner import Runner
+from covington.training import EpochReport
+
+
+@dataclass
+class TrainParser(beam.PTransform):  # type: ignore[misc]
+    """A Training → a PCollection with the facts about the epoch whose model was kept.
+
+    >>> import tempfile
+    >>> import apache_beam as beam
+    >>> from covington import models
+    >>> from covington.pipelines import Training, TrainParser
+    >>> from covington.training import TrainingOptions
+    >>> model = tempfile.mkdtemp() + "/small.covington"
+    >>> work = Training((str(models.sample()),), model, options=TrainingOptions(epochs=2), shards=2)
+    >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
+    ...     _ = pipeline | TrainParser(work) | beam.Map(lambda facts: print(facts["epoch"]))
+    2
+    """
+
+    work: Training
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def expand(self, pipeline: beam.Pipeline) -> beam.PCollection[dict[str, Any]]:
+        work = self.work
+        epoch_is_over = pipeline | "Begin" >> beam.Create([None]) | "LookAtCorpus" >> beam.Map(_look, work)
+        for epoch in range(len(work.records()) + 1, work.options.epochs + 1):
+            epoch_is_over = (
+                epoch_is_over
+                | f"DealOut{epoch}" >> beam.FlatMap(lambda _: range(work.shards))
+                | f"ShareOut{epoch}" >> beam.Reshuffle()
+                | f"TrainShard{epoch}" >> beam.Map(_train, work, epoch)
+                | f"BringTogether{epoch}" >> beam.GroupByKey()
+                | f"MixWeights{epoch}" >> beam.MapTuple(_mix, work, epoch)
+            )
+        return epoch_is_over | "KeepModel" >> beam.Map(lambda _: work.keep_model())
+
+
+def _look(_: None, work: Training) -> None:
+    work.begin()
+    work.look()
+
+
+def _train(shard: int, work: Training, epoch: int) -> tuple[int, tuple[int, EpochReport | None]]:
+    return 0, (shard, work.train_part(epoch, shard))
+
+
+def _mix(_: int, reports: Sequence[tuple[int, EpochReport | None]], work: Training, epoch: int) -> None:
+    work.finish_epoch(epoch, [report for _, report in sorted(reports, key=lambda one: one[0]) if report])
+
+
+@dataclass(frozen=True)
+class TrainJob:
+    """A training, where to run it, and whom to tell."""
+
+    work: Training
+    runner: Runner | None = None  # None is this process without Beam, for one shard
+    overwrite: bool = False
+
+    def run(self, tell: Callable[[dict[str, Any]], object] = lambda record: None) -> dict[str, Any]:
+        """Train to the end; `tell` gets the facts about every epoch, also of those that were done before."""
+        self.work.begin(self.overwrite)
+        if self.runner is None:
+            for record in self.work.run_plain():
+                tell(record)
+            self.work.keep_model()
+            return self.work.finish()
+        self.runner.check()
+        with _Watch(self.work, tell):
+            self.runner.run(lambda pipeline: pipeline | TrainParser(self.work))
+        return self.work.finish()
+
+
+class _Watch:
+    """Looks for the records of complete epochs, on whatever machine they were made, and tells of them."""
+
+    def __init__(self, work: Training, tell: Callable[[dict[str, Any]], object]) -> None:
+        self._work, self._tell = work, tell
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._told = 0
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._stop.wait(0.2):
+            for record in self._work.records()[self._told :]:
+                self._told += 1
+                self._tell(record)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `covington train`."""
+    from covington.cli import main as covington
+
+    return covington(["train", *(sys.argv[1:] if argv is None else argv)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
