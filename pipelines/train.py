@@ -51,7 +51,7 @@ class TrainParser(beam.PTransform):  # type: ignore[misc]
                 | f"ShareOut{epoch}" >> beam.Reshuffle()
                 | f"TrainShard{epoch}" >> beam.Map(_train, work, epoch)
                 | f"BringTogether{epoch}" >> beam.GroupByKey()
-                | f"MixWeights{epoch}" >> beam.MapTuple(_mix, work, epoch)
+                | f"MixWeights{epoch}" >> beam.Map(_mix, work, epoch)
             )
         return epoch_is_over | "KeepModel" >> beam.Map(lambda _: work.keep_model())
 
@@ -65,7 +65,8 @@ def _train(shard: int, work: Training, epoch: int) -> tuple[int, tuple[int, Epoc
     return 0, (shard, work.train_part(epoch, shard))
 
 
-def _mix(_: int, reports: Sequence[tuple[int, EpochReport | None]], work: Training, epoch: int) -> None:
+def _mix(trained: tuple[int, Sequence[tuple[int, EpochReport | None]]], work: Training, epoch: int) -> None:
+    reports = trained[1]
     work.finish_epoch(epoch, [report for _, report in sorted(reports, key=lambda one: one[0]) if report])
 
 
@@ -108,7 +109,9 @@ class _Watch:
         self._thread.join()
 
     def _look(self) -> None:
-        while not self._stop.wait(0.2):
+        over = False
+        while not over:
+            over = self._stop.wait(0.2)
             for record in self._work.records()[self._told :]:
                 self._told += 1
                 self._tell(record)
