@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from covington import report
-from covington.plots import Series, bar_plot, line_plot, number_text
+from covington.plots import Series, bar_plot, line_plot, number_text, signed
 
 Scores = dict[str, Any]
 
@@ -97,17 +97,13 @@ def _significance_rows(result: dict[str, Any]) -> list[list[object]]:
     return [
         [
             f"{test['system']} − {test['other']}",
-            _signed(test["uas"]),
+            signed(test["uas"]),
             f"{test['uas_p']:.4f}",
-            _signed(test["las"]),
+            signed(test["las"]),
             f"{test['las_p']:.4f}",
         ]
         for test in result["significance"]
     ]
-
-
-def _signed(points: float) -> str:
-    return f"{points:+.2f}".replace("-", "−")
 
 
 def _size(result: dict[str, Any]) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT = 420, 270
-LEFT, RIGHT, TOP, BOTTOM = 52, 24, 12, 44
+LEFT, RIGHT, TOP, BOTTOM = 48, 24, 12, 44
+INDENT = 14  # of the first point, so that its name and the lowest number do not meet
 COLOURS = 6  # --series-0 … --series-5 of the page's style; further series start again with another dash
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
 
@@ -33,10 +34,11 @@ def line_plot(
     low, high = y_range or _range(series, from_zero=False)
     ticks = nice_ticks(low, high)
     low, high = min(low, ticks[0]), max(high, ticks[-1])
-    step = (WIDTH - LEFT - RIGHT) / max(len(categories) - 1, 1)
-    xs = [LEFT + step * number for number in range(len(categories))]
+    room = WIDTH - LEFT - RIGHT - INDENT
+    step = room / max(len(categories) - 1, 1)
+    xs = [LEFT + INDENT + step * number for number in range(len(categories))]
     if len(categories) == 1:
-        xs = [LEFT + (WIDTH - LEFT - RIGHT) / 2]
+        xs = [LEFT + INDENT + room / 2]
     parts = [_axes(ticks, low, high, x_label, y_label), _categories(categories, xs)]
     for number, line in enumerate(series):
         points = [
@@ -96,6 +98,12 @@ def number_text(value: float | None) -> str:
     if value is None or math.isnan(value):
         return "–"
     return f"{value:,.0f}" if float(value).is_integer() and abs(value) != 100 else f"{value:,.2f}"
+
+
+def signed(points: float) -> str:
+    """A difference, with its sign."""
+    text = f"{points:+.2f}".replace("-", "−")
+    return "0.00" if text[1:] == "0.00" else text
 
 
 def nice_ticks(low: float, high: float, wanted: int = 5) -> list[float]:

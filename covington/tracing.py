@@ -6,7 +6,7 @@ people what happens, and tests hold it against the parser.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +58,7 @@ def replay(steps: Iterable[Mapping[str, Any]], words: int, gold: Tree | None = N
     """
     heads: dict[int, BuiltArc] = {}
     done = []
-    for number, step in enumerate(steps, 1):
+    for number, step in enumerate(complete(steps, words), 1):
         left, right, transition = max(int(step["i"]), 0), int(step["j"]), str(step["transition"])
         label = step.get("label")
         added, removed = None, []
@@ -91,6 +91,20 @@ def replay(steps: Iterable[Mapping[str, Any]], words: int, gold: Tree | None = N
             )
         )
     return done
+
+
+def complete(steps: Iterable[Mapping[str, Any]], words: int) -> Iterator[Mapping[str, Any]]:
+    """The steps with the Shifts that a parser leaves out because λ1 is used up and nothing else is possible."""
+    right = 1
+    for step in steps:
+        while right < int(step["j"]):
+            yield {"i": 0, "j": right, "transition": SHIFT}
+            right += 1
+        yield step
+        right += step["transition"] == SHIFT
+    while right <= words:
+        yield {"i": 0, "j": right, "transition": SHIFT}
+        right += 1
 
 
 def _reaches(word: int, above: int, heads: dict[int, BuiltArc]) -> bool:

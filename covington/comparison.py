@@ -1,0 +1,288 @@
+"""Train several systems on several treebanks with several seeds, and keep what each run found.
+
+A run is one system, one treebank and one seed. What it found is a JSON file in the work folder, named by a
+hash of its options, its data and the code that made it: a comparison that is stopped goes on where it
+was, and one with more systems or seeds only makes what is missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from covington.alignment import align
+from covington.atomic import atomic_file
+from covington.errors import DataError, OptionError
+from covington.evaluation import Counts, count, sentence_scores
+from covington.oracle import ORACLES
+from covington.parser import Parser, Statistics
+from covington.reading import read_sentences
+from covington.training import TrainingOptions, freeze, prepare, survey, train_epoch
+from covington.weights import Weights
+
+FORMAT = 1  # of the files of finished runs
+PARTS = ("train", "dev", "test")
+#: The modules whose results a run depends on.
+CODE = (
+    *("costs", "cycles", "decoder", "encoding", "evaluation", "features", "frozen", "learner", "parser"),
+    *("sentences", "state", "templates", "training", "transitions", "weights"),
+)
+
+
+@dataclass(frozen=True)
+class System:
+    """A name and the training options that make it (all but the seed)."""
+
+    name: str
+    options: TrainingOptions
+
+    @property
+    def kind(self) -> str:
+        """static, monotonic or non-monotonic: what the paper's significance marks are about."""
+        return self.options.oracle if self.options.monotonic else "non-monotonic"
+
+
+@dataclass(frozen=True)
+class Treebank:
+    """The files of a treebank, by part."""
+
+    name: str
+    train: tuple[str, ...]
+    dev: tuple[str, ...]
+    test: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training and what is needed to repeat it."""
+
+    treebank: Treebank
+    system: str
+    options: TrainingOptions
+    curve: bool
+    key: str
+
+
+def find_treebanks(paths: Iterable[str]) -> list[Treebank]:
+    """Folders that hold *train*, *dev* and *test* CoNLL-U files, or folders of such folders."""
+    found = []
+    for path in paths:
+        folder = Path(path)
+        if not folder.is_dir():
+            raise OptionError(f"{path}: not a folder with *train*, *dev* and *test* .conllu files")
+        inside = [folder, *sorted(child for child in folder.iterdir() if child.is_dir())]
+        here = [treebank for child in inside if (treebank := _treebank(child)) is not None]
+        if not here:
+            raise OptionError(f"{path}: no *train* and *test* .conllu files")
+        found.extend(here)
+    if len({treebank.name for treebank in found}) < len(found):
+        raise OptionError("two treebanks have the same folder name")
+    return found
+
+
+def _treebank(folder: Path) -> Treebank | None:
+    files = [file for file in sorted(folder.iterdir()) if ".conllu" in file.name or file.suffix == ".parquet"]
+    parts = [tuple(str(file) for file in files if part in file.name) for part in PARTS]
+    return Treebank(folder.resolve().name, *parts) if parts[0] and parts[2] else None
+
+
+def systems(named: Sequence[str], settings: Sequence[str]) -> list[System]:
+    """Systems such as `fast=oracle:upper,accept:all`, or bare oracles; settings such as `epochs=5` go to all."""
+    common = dict(_setting(text, "=") for text in settings)
+    found = []
+    for text in named or ORACLES:
+        name, _, rest = text.partition("=")
+        own = dict(_setting(part, ":") for part in rest.split(",")) if rest else {"oracle": name}
+        found.append(System(name, options_from({"templates": "paper", **common, **own})))
+    if len({system.name for system in found}) < len(found):
+        raise OptionError("two systems have the same name")
+    return found
+
+
+def _setting(text: str, separator: str) -> tuple[str, str]:
+    name, found, value = text.partition(separator)
+    if not found or not name:
+        raise OptionError(f"{text!r} is not of the form NAME{separator}VALUE")
+    return name, value
+
+
+def options_from(texts: Mapping[str, str]) -> TrainingOptions:
+    """Training options from strings, each turned into the type that its default has."""
+    defaults: dict[str, Any] = {field.name: field.default for field in fields(TrainingOptions)}
+    values: dict[str, Any] = {}
+    for name, text in texts.items():
+        if name not in defaults:
+            raise OptionError(f"no training option {name!r}; there are {', '.join(defaults)}")
+        kind = type(defaults[name])
+        try:
+            values[name] = {"yes": True, "no": False}[text] if kind is bool else kind(text)
+        except (ValueError, KeyError):
+            raise OptionError(f"training option {name} cannot be {text!r}") from None
+    return TrainingOptions.from_dict(values)
+
+
+def plan(
+    treebanks: Sequence[Treebank], chosen: Sequence[System], seeds: int, *, curve: bool = True
+) -> list[Run]:
+    """Every system on every treebank with every seed, largest treebanks first, so that no core waits long."""
+    code = code_fingerprint()
+    data = {
+        treebank: _fingerprint([*treebank.train, *treebank.dev, *treebank.test]) for treebank in treebanks
+    }
+    sizes = {t: sum(Path(file).stat().st_size for file in t.train) for t in treebanks}
+    runs = []
+    for treebank in sorted(treebanks, key=lambda treebank: -sizes[treebank]):
+        for seed in range(1, seeds + 1):
+            for system in chosen:
+                options = TrainingOptions.from_dict({**system.options.to_dict(), "seed": seed})
+                identity = [FORMAT, code, data[treebank], options.to_dict(), curve]
+                key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:20]
+                runs.append(Run(treebank, system.name, options, curve, key))
+    return runs
+
+
+def _fingerprint(files: Sequence[str]) -> list[str]:
+    return [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files]
+
+
+def code_fingerprint() -> str:
+    """A hash of the compiled and plain modules that a run's result depends on."""
+    folder = Path(__file__).parent
+    files = [
+        file for name in CODE for file in folder.glob(f"{name}.*") if file.suffix in (".so", ".pyd", ".py")
+    ]
+    return hashlib.sha256("".join(_fingerprint([str(file) for file in sorted(files)])).encode()).hexdigest()
+
+
+def execute(run: Run, folder: Path) -> dict[str, Any]:
+    """Train, parse dev and test, count, and write the result to the work folder."""
+    began = time.perf_counter()
+    train = [batch for file in run.treebank.train for batch in read_sentences(file, strict=True)]
+    found = survey(train)
+    shard = prepare(train, run.options, found)
+    weights = Weights(found.classes)
+    model = folder / f"{run.key}.model"
+    curve: list[dict[str, float]] = []
+    seconds = 0.0
+    try:
+        for epoch in range(1, run.options.epochs + 1):
+            start = time.perf_counter()
+            train_epoch(weights, shard, epoch)
+            seconds += time.perf_counter() - start
+            if run.curve and run.treebank.dev:
+                freeze(weights, run.options, found, model)
+                curve.append(_attachment(_score(Parser.load(model), run.treebank.dev)[0]))
+        freeze(weights, run.options, found, model)
+        parser = Parser.load(model)
+        parts = {
+            part: _part(parser, files)
+            for part, files in (("dev", run.treebank.dev), ("test", run.treebank.test))
+            if files
+        }
+    finally:
+        model.unlink(missing_ok=True)
+    result = {
+        "key": run.key,
+        "treebank": run.treebank.name,
+        "system": run.system,
+        "options": run.options.to_dict(),
+        "training_tokens": found.tokens,
+        "training_seconds": seconds,
+        "seconds": time.perf_counter() - began,
+        "model": parser.checksum,
+        "curve": curve,
+        **parts,
+    }
+    with atomic_file(folder / f"{run.key}.json") as file:
+        file.write(json.dumps(result, ensure_ascii=False).encode())
+    return result
+
+
+def _part(parser: Parser, files: Sequence[str]) -> dict[str, Any]:
+    start = time.perf_counter()
+    counts, sentences, statistics = _score(parser, files)
+    return {
+        "counts": counts.to_dict(),
+        "sentences": sentences.tolist(),
+        "statistics": asdict(statistics),
+        "seconds": time.perf_counter() - start,
+    }
+
+
+def _score(parser: Parser, files: Sequence[str]) -> tuple[Counts, Any, Statistics]:
+    counts, statistics = Counts(), Statistics()
+    sentences = [np.zeros((0, 3), np.int64)]
+
+    def parsed(batches: list[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        return (parser.parse(batch, gold=True, statistics=statistics) for batch in batches)
+
+    for path in files:
+        gold = list(read_sentences(path, strict=True))
+        for pair in align(gold, parsed(gold)):
+            counts += count(*pair)
+            sentences.append(sentence_scores(*pair))
+    return counts, np.concatenate(sentences), statistics
+
+
+def _attachment(counts: Counts) -> dict[str, float]:
+    words, heads, _, both, *_ = counts.attachment[0].tolist()
+    return {"uas": 100.0 * heads / words, "las": 100.0 * both / words}
+
+
+def load(run: Run, folder: Path) -> dict[str, Any] | None:
+    """What a finished run found, or None if it has not been made."""
+    path = folder / f"{run.key}.json"
+    if not path.exists():
+        return None
+    try:
+        result: dict[str, Any] = json.loads(path.read_bytes())
+        matches = result["key"] == run.key
+    except (ValueError, KeyError, TypeError):
+        matches = False
+    if not matches:
+        raise DataError("not the result of this run; delete it to make it again", source=str(path))
+    return result
+
+
+def make(
+    runs: Sequence[Run], folder: Path, jobs: int, told: Callable[[dict[str, Any], bool], None]
+) -> dict[str, dict[str, Any]]:
+    """All results by key: those in the folder, and the missing ones, made in `jobs` processes.
+
+    `told` hears of every result, and whether it was there already.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    results: dict[str, dict[str, Any]] = {}
+    missing: list[Run] = []
+    for run in {run.key: run for run in runs}.values():
+        known = load(run, folder)
+        if known is None:
+            missing.append(run)
+        else:
+            results[run.key] = known
+            told(known, True)
+    if not missing:
+        return results
+    with ProcessPoolExecutor(min(jobs, len(missing)), multiprocessing.get_context("spawn")) as pool:
+        pending: set[Future[dict[str, Any]]] = {pool.submit(execute, run, folder) for run in missing}
+        try:
+            while pending:
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in done:
+                    result = future.result()
+                    results[result["key"]] = result
+                    told(result, False)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return results
