@@ -14,9 +14,9 @@ any_text = st.text(
     st.characters(exclude_categories=("Cs",), exclude_characters="\t\n"), min_size=1, max_size=12
 )
 #: What the `conllu` package understands the same way: no white space inside, nothing it gives a meaning.
-plain_text = st.text(
-    st.characters(categories=("L", "N", "P", "S", "M")), min_size=1, max_size=12
-).filter(lambda text: text == text.strip() and "=" not in text and "|" not in text)
+plain_text = st.text(st.characters(categories=("L", "N", "P", "S", "M")), min_size=1, max_size=12).filter(
+    lambda text: text == text.strip() and "=" not in text and "|" not in text
+)
 
 
 def _no_return(text: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covington import trace_page, tracing
+from covington import oracle, trace_page, tracing
 from covington.drawing import Tree
 from covington.errors import DataError
 from covington.tracing import BuiltArc, replay
@@ -71,6 +71,35 @@ def test_no_cycle_and_one_head_whatever_is_replayed(seed: int, words: int) -> No
                 word = heads[word]
 
 
+@given(st.lists(st.sampled_from(["NoArc", "LeftArc", "RightArc", "Shift"]), max_size=60), st.integers(1, 8))
+def test_the_replay_agrees_with_the_compiled_transitions(names: list[str], words: int) -> None:
+    heads, left, right = [0] * words, 0, 1
+    steps, expected = [], []
+    for name in names:
+        if right > words:
+            break
+        name = name if left else "Shift"
+        steps.append({"i": left, "j": right, "transition": name, "label": "dep"})
+        heads, left, right = oracle.apply(heads, left, right, name, root="implicit")
+        expected.append(heads)
+    for step, wanted in zip(replay(steps, words), expected, strict=False):
+        built = {arc.dependent: arc.head for arc in step.arcs}
+        assert [built.get(word, 0) for word in range(1, words + 1)] == wanted
+
+
+def test_shifts_that_the_parser_leaves_out_are_put_back() -> None:
+    given_steps = [step for step in steps_of("S R S L L S") if step["i"]]
+    found = [(step.transition, step.left, step.right) for step in replay(given_steps, 3)]
+    assert found == [
+        ("Shift", 0, 1),
+        ("RightArc", 1, 2),
+        ("Shift", 0, 2),
+        ("LeftArc", 2, 3),
+        ("LeftArc", 1, 3),
+        ("Shift", 0, 3),
+    ]
+
+
 def test_a_new_head_replaces_the_old_one() -> None:
     steps = replay(steps_of("S L S R R"), 3, Tree(("a", "b", "c"), (0, 1, 1), ("x",) * 3, ("X",) * 3))
     assert steps[1].added == BuiltArc(2, 1, "dep") and steps[1].verdict == "wrong"
@@ -90,9 +119,9 @@ def test_a_cycle_is_broken_by_taking_the_head_of_the_new_head() -> None:
 def test_a_harmful_repair_is_named() -> None:
     gold = Tree(("a", "b", "c"), (2, 0, 2), ("dep",) * 3, ("X",) * 3)
     steps = replay(steps_of("S L S N L"), 3, gold)
-    assert [step.harmful for step in steps] == [False, False, False, False, True]
+    assert [step.harmful for step in steps] == [False, False, False, False, True, False]
     assert tracing.summary(steps) == {
-        "transitions": 5,
+        "transitions": 6,
         "arc_transitions": 2,
         "non_monotonic": 1,
         "creating_gold": 0,
@@ -101,7 +130,7 @@ def test_a_harmful_repair_is_named() -> None:
     text = tracing.as_text(gold, steps)
     assert "   5 ↻ LeftArc dep  [1 a ← 3 c]   removes 2 b → 1 a (dep)   ✗ not gold, harmful" in text
     assert text.endswith(
-        "5 transitions, 2 of them arcs; 1 non-monotonic (0 creating a gold arc, 1 harmful)\n"
+        "6 transitions, 2 of them arcs; 1 non-monotonic (0 creating a gold arc, 1 harmful)\n"
     )
 
 
@@ -141,10 +170,10 @@ def test_the_page_is_stepped_through_in_a_browser(tmp_path: Path) -> None:
     page = tmp_path / "trace.html"
     page.write_text(trace_page.html(tree, steps), encoding="utf-8")
     log = measure(page, STEPPING, tmp_path)["log"]
-    assert [entry[0] for entry in log] == ["0 / 5", "1 / 5", "2 / 5", "5 / 5", "4 / 5", "5 / 5"]
+    assert [entry[0] for entry in log] == ["0 / 6", "1 / 6", "2 / 6", "6 / 6", "5 / 6", "5 / 6"]
     assert all(entry[1] == 1 for entry in log)
-    assert [entry[2] for entry in log] == [0, 0, 1, 3, 2, 3]  # the arc taken away is still shown, in orange
-    assert "↻ takes away b → c" in log[3][3]
+    assert [entry[2] for entry in log] == [0, 0, 1, 3, 3, 3]  # the arc taken away is still shown, in orange
+    assert "↻ takes away b → c" in log[4][3]
 
 
 @pytest.mark.parametrize("tree", [SHE, UYGHUR])
