@@ -77,7 +77,7 @@ def outside_words(c: Configuration, i: int, j: int) -> list[int]:
 
 
 def find(c: Configuration, address: str, root: Root, length: int) -> int | None:
-    """The word at an address; None where there is none. With an explicit root 0 is a word like others."""
+    """The word at an address; None where there is none. With an implicit root headless words hang from 0."""
     first = 0 if root == "explicit" else 1
     i, j = focus(c, root)
 
@@ -94,7 +94,9 @@ def find(c: Configuration, address: str, root: Root, length: int) -> int | None:
     start, step = find(c, address[:2], root, length), address[2:]
     if start is None:
         return None
-    heads = heads_in(c.arcs)
+    heads = dict(heads_in(c.arcs))
+    if root == "implicit":
+        heads = dict.fromkeys(range(1, length + 1), 0) | heads
     left, right = left_dependents(c, start), right_dependents(c, start)
     steps = {
         "h": [heads[start]] if start in heads else [],

@@ -179,7 +179,8 @@ def test_features_read_like_the_table() -> None:
     found = dict(feature.split("=", 1) for feature in features(c, sentence, "implicit"))
     assert found["L0.wp"] == "c|C"
     assert found["L0.l"] == "<none>"
-    assert found["L0h.w"] == "<none>"
+    assert found["L0h.w"] == "<root>"
+    assert found["L0h2.w"] == "<none>"
     assert found["L0l'.w"] == found["L0l.w"] == "b"
     assert (found["L0r'.w"], found["L0r.w"], found["L0r.l"]) == ("d", "e", "obl")
     assert (found["L0.wvr"], found["L0.wvl"]) == ("c|2", "c|1")

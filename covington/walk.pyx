@@ -1,0 +1,105 @@
+"""A parser's configuration that Python can walk through step by step, to look at its arcs and its features."""
+
+from libc.stdint cimport int64_t, uint64_t
+
+from covington.features cimport GROUPS, MOST_CELLS, MOST_TEMPLATES, Program, load_cells, make_keys
+from covington.sentences cimport Sentences, length_of, values_of
+from covington.state cimport (
+    Configuration, left_arc, left_arc_is_monotonic, no_arc, release, reserve, right_arc, right_arc_is_monotonic,
+    shift, start,
+)
+
+from covington import templates as tables
+from covington.errors import OptionError
+
+
+cdef class Walk:
+    """One sentence, from its initial configuration on, in the state that parsing and training use."""
+    cdef Program program
+    cdef Sentences sentences
+    cdef int64_t index
+    cdef bint monotonic
+    cdef Configuration c
+
+    def __cinit__(self, Program program, Sentences sentences, int64_t index, bint monotonic, bint explicit_root):
+        if not 0 <= index < sentences.count:
+            raise OptionError(f"sentence {index} is not one of {sentences.count}")
+        self.program = program
+        self.sentences = sentences
+        self.index = index
+        self.monotonic = monotonic
+        reserve(&self.c, length_of(sentences, index))
+        start(&self.c, length_of(sentences, index), explicit_root)
+
+    def __dealloc__(self):
+        release(&self.c)
+
+    def take(self, name, int label=-1):
+        """Make a transition; OptionError where it is not allowed. Returns whether an arc was removed."""
+        cdef bint two_words = self.c.j <= self.c.n and self.c.i >= self.c.first
+        if name == "Shift" and self.c.j <= self.c.n:
+            shift(&self.c)
+            return False
+        if name == "NoArc" and two_words:
+            no_arc(&self.c)
+            return False
+        if name == "LeftArc" and two_words and self.c.i > 0:
+            if not self.monotonic or left_arc_is_monotonic(&self.c):
+                return left_arc(&self.c, label) != 0
+        if name == "RightArc" and two_words:
+            if not self.monotonic or right_arc_is_monotonic(&self.c):
+                return right_arc(&self.c, label) != 0
+        raise OptionError(f"{name} is not allowed with the focus words {self.c.i} and {self.c.j}")
+
+    @property
+    def focus(self):
+        """(i, j)."""
+        return self.c.i, self.c.j
+
+    @property
+    def arcs(self):
+        """(head, dependent, label number) of every arc, by dependent."""
+        return [
+            (self.c.head[word], word, self.c.label[word])
+            for word in range(1, self.c.n + 1) if self.c.head[word] != self.c.nothing
+        ]
+
+    def dependents(self, int word):
+        """Nearest and farthest left, nearest and farthest right dependent (0 for none), left and right valency."""
+        if not 0 <= word <= self.c.n:
+            raise OptionError(f"there is no word {word}")
+        found = (
+            self.c.left_nearest[word], self.c.left_farthest[word],
+            self.c.right_nearest[word], self.c.right_farthest[word],
+        )
+        return (
+            *(0 if dependent == self.c.nobody else dependent for dependent in found),
+            self.c.left_valency[word], self.c.right_valency[word],
+        )
+
+    @property
+    def open_words(self):
+        """CL and CR: the first and the last word between the focus words with its head outside; 0 for none."""
+        return (
+            0 if self.c.open_first == self.c.nobody else self.c.open_first,
+            0 if self.c.open_last == self.c.nobody else self.c.open_last,
+        )
+
+    def features(self):
+        """The 64-bit key of every template by its name; there must be two focus words."""
+        cdef uint64_t cells[MOST_CELLS]
+        cdef uint64_t keys[MOST_TEMPLATES]
+        cdef int group, t
+        if self.c.j > self.c.n or self.c.i < self.c.first:
+            raise OptionError("features are for configurations with two focus words")
+        found = {}
+        for group in range(GROUPS):
+            load_cells(&self.program.groups[group], &self.c, values_of(self.sentences, self.index),
+                       self.program.width, cells)
+            make_keys(&self.program.groups[group], cells, keys)
+            names = [
+                name for name in self.program.names if tables.parse_template(name).group == tables.GROUPS[group]
+            ]
+            for t, name in enumerate(names):
+                found[name] = keys[t]
+        return found
