@@ -139,7 +139,7 @@ def test_a_harmful_repair_is_named() -> None:
     [{"i": 0, "j": 1, "transition": "Jump"}, {"i": 2, "j": 2, "transition": "Shift"}],
 )
 def test_impossible_steps_are_refused(step: dict[str, Any]) -> None:
-    with pytest.raises(DataError, match="step 1"):
+    with pytest.raises(DataError, match="step"):
         replay([step], 2)
 
 
