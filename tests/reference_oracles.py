@@ -101,13 +101,15 @@ def accepted(
     rule: str,
     labels: Sequence[str] = ("",),
 ) -> list[Transition]:
-    """The transitions after which no update is made: R1, R2 all optimal ones; R3 no premature guess."""
+    """The transitions after which no update is made: R1, R2 all optimal ones; R3 no premature guess.
+
+    R3 may leave none (a guess that breaks a cycle can be better than all else): then there is no target either.
+    """
     best = optimal(c, gold_arcs, oracle, root, labels)
     if rule != "R3":
         return best
     system = system_of(oracle, root)
-    patient = [transition for transition in best if not is_premature(c, transition, gold_arcs, system)]
-    return patient or best
+    return [transition for transition in best if not is_premature(c, transition, gold_arcs, system)]
 
 
 def target(
@@ -118,8 +120,8 @@ def target(
     rule: str,
     scores: Mapping[Transition, float],
     labels: Sequence[str] = ("",),
-) -> Transition:
-    """The transition an update moves towards.
+) -> Transition | None:
+    """The transition an update moves towards; None if no transition is accepted.
 
     R1: the best-scoring optimal one. R2, R3: the gold arc if optimal, else Shift, else NoArc; the
     best-scoring wrong arc only when nothing else is optimal.
@@ -131,4 +133,4 @@ def target(
             for transition in preferred:
                 if transition in choices:
                     return transition
-    return max(choices, key=lambda transition: scores[transition])
+    return max(choices, key=lambda transition: scores[transition], default=None)

@@ -1,0 +1,84 @@
+"""The compiled learner against the literal perceptron: the same path, the same updates, the same weights."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from covington.recording import Recorder
+from covington.training import TrainingOptions, prepare, survey, train_epoch
+from covington.weights import Weights
+from tests.batches import batch, sentence
+from tests.reference import Root, tree
+from tests.reference_features import Sentence
+from tests.reference_perceptron import RULES, Perceptron
+
+LABELS = ["a", "b", "root"]
+
+
+def random_sentences(count: int, longest: int) -> list[tuple[list[str], list[str], list[int], list[str]]]:
+    """Forms, tags, heads and labels with enough pattern in them to be half learnt."""
+    chooser = random.Random(7)
+    made = []
+    for _ in range(count):
+        length = chooser.randint(1, longest)
+        tags = [chooser.choice("XYZ") for _ in range(length)]
+        forms = [tag.lower() + chooser.choice("12") for tag in tags]
+        order = chooser.sample(range(1, length + 1), length)
+        heads = [0] * length
+        for place, word in enumerate(order[1:], 1):
+            heads[word - 1] = chooser.choice(order[:place][-2:])
+        labels = ["root" if head == 0 else chooser.choice("ab") for head in heads]
+        made.append((forms, tags, heads, labels))
+    return made
+
+
+SENTENCES = random_sentences(14, 7)
+
+
+@pytest.mark.parametrize("root", ["implicit", "explicit"])
+@pytest.mark.parametrize(("accept", "aim"), list(RULES))
+@pytest.mark.parametrize("oracle", ["static", "monotonic", "lower", "pc-upper", "upper"])
+def test_learner_and_twin_walk_together(oracle: str, accept: str, aim: str, root: Root) -> None:
+    options = TrainingOptions(
+        oracle=oracle,
+        templates="paper",
+        root=root,
+        accept=accept,
+        target=aim,
+        explore=0.6,
+        explore_from=2,
+        seed=3,
+    )
+    data = batch(
+        *(
+            sentence(" ".join(forms), heads, " ".join(labels), " ".join(tags))
+            for forms, tags, heads, labels in SENTENCES
+        )
+    )
+    found = survey([data])
+    assert found.label_list == LABELS
+    shard, weights = prepare([data], options, found), Weights(found.classes)
+    rule = RULES[accept, aim]
+    perceptron = Perceptron(LABELS, oracle, root, rule, options.explore, options.explore_from, options.seed)
+    trees = [(Sentence(forms, tags), tree(heads, labels)) for forms, tags, heads, labels in SENTENCES]
+    for epoch in (1, 2, 3):
+        shard.learner.recorder = Recorder(100_000)
+        report = train_epoch(weights, shard, epoch)
+        walked = list(perceptron.epoch(trees, epoch))
+        assert report.updates == sum(update for *_, update in walked)
+        number, left, right, heads, start = shard.learner.recorder.arrays()
+        assert len(number) == len(walked)
+        for place, (wanted_number, wanted_heads, i, j, _) in enumerate(walked):
+            assert (number[place], left[place], right[place]) == (wanted_number, i, j)
+            assert tuple(heads[start[place] : start[place + 1]]) == wanted_heads
+    assert weights.steps == perceptron.steps
+    arrays = weights.arrays()
+    table = sorted(
+        (int(c), int(w), int(s))
+        for c, w, s in zip(arrays["classes"], arrays["weights"], arrays["sums"], strict=True)
+    )
+    unit = np.gcd.reduce(arrays["weights"])
+    assert table == [(c, w * unit, s * unit) for c, w, s in perceptron.table()]
