@@ -30,29 +30,23 @@ def _marked(row: dict[str, Any], score: str) -> str:
     return f"{_score(row, score)}{row['marks'][score]}"
 
 
-def results_table(summary: Summary) -> tuple[list[str], list[list[str]], set[tuple[int, int]]]:
-    """Treebanks down, UAS and LAS of each system across; and which cells are best."""
-    names = [system["name"] for system in summary["systems"]]
-    header = ["treebank", *(f"{name} {score}" for name in names for score in ("UAS", "LAS"))]
+def results_table(summary: Summary, score: str) -> tuple[list[str], list[list[str]], set[tuple[int, int]]]:
+    """Treebanks down, systems across, for UAS or LAS; and which cells are best."""
+    header = [score.upper(), *(system["name"] for system in summary["systems"])]
     body, best = [], set()
     for line, table in enumerate(summary["treebanks"]):
-        rows = table["rows"]
-        body.append([table["treebank"], *(_marked(row, score) for row in rows for score in ("uas", "las"))])
-        best |= {(line, column) for column in _best(rows)}
+        body.append([table["treebank"], *(_marked(row, score) for row in table["rows"])])
+        best |= {(line, column) for column in _best(table["rows"], score)}
     if len(summary["treebanks"]) > 1:
-        rows = summary["average"]
-        body.append(["average", *(_score(row, score) for row in rows for score in ("uas", "las"))])
-        best |= {(len(body) - 1, column) for column in _best(rows)}
+        body.append(["average", *(_score(row, score) for row in summary["average"])])
+        best |= {(len(body) - 1, column) for column in _best(summary["average"], score)}
     return header, body, best
 
 
-def _best(rows: Sequence[dict[str, Any]]) -> list[int]:
-    """The columns of the highest UAS and LAS, as shown."""
-    best: list[int] = []
-    for offset, score in ((1, "uas"), (2, "las")):
-        shown = [round(row[score], 2) for row in rows]
-        best.extend(2 * place + offset for place, value in enumerate(shown) if value == max(shown))
-    return best if len(rows) > 1 else []
+def _best(rows: Sequence[dict[str, Any]], score: str) -> list[int]:
+    """The columns of the highest score, as shown; none where there is nothing to choose from."""
+    shown = [round(row[score], 2) for row in rows]
+    return [place for place, value in enumerate(shown, 1) if value == max(shown)] if len(rows) > 1 else []
 
 
 def differences_table(summary: Summary) -> tuple[list[str], list[list[str]]]:
@@ -96,18 +90,10 @@ def analysis_note() -> str:
 
 def as_markdown(summary: Summary, command: str) -> str:
     """Tables for a document, with the command that made them."""
-    header, body, best = results_table(summary)
-    marked = [
-        [
-            _bold(cell) if (line, column) in best else cell.replace("*", "\\*")
-            for column, cell in enumerate(row)
-        ]
-        for line, row in enumerate(body)
-    ]
     parts = [
         f"`{command}`",
         results_note(summary).replace("*", "\\*"),
-        _markdown(header, marked),
+        *(_markdown_results(*results_table(summary, score)) for score in ("uas", "las")),
         f"Differences from {summary['baseline']}, with the probability of such a difference by chance:",
         _markdown(*differences_table(summary), text=2),
         analysis_note(),
@@ -115,6 +101,17 @@ def as_markdown(summary: Summary, command: str) -> str:
         "Options: " + "; ".join(f"{s['name']}: {_options(s['options'])}" for s in summary["systems"]) + ".",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _markdown_results(header: list[str], body: list[list[str]], best: set[tuple[int, int]]) -> str:
+    marked = [
+        [
+            _bold(cell) if (line, column) in best else cell.replace("*", "\\*")
+            for column, cell in enumerate(row)
+        ]
+        for line, row in enumerate(body)
+    ]
+    return _markdown(header, marked)
 
 
 def _bold(cell: str) -> str:
@@ -138,12 +135,14 @@ def _safe(cell: str) -> str:
 
 def as_html(summary: Summary, command: str) -> str:
     """The same with plots: learning curves and precision by arc length, per treebank."""
-    header, body, best = results_table(summary)
-    results = report.table(header, body, best=best)
+    results = []
+    for score in ("uas", "las"):
+        header, body, best = results_table(summary, score)
+        results.append(report.table(header, body, best=best))
     differences = report.table(*differences_table(summary), text_columns=(1,))
     analysis = report.table(*analysis_table(summary), text_columns=(1,))
     sections = [
-        report.section("Results", results, note=results_note(summary)),
+        report.section("Results", *results, note=results_note(summary)),
         report.section(
             f"Differences from {summary['baseline']}",
             differences,

@@ -39,7 +39,7 @@ thead th{white-space:normal;min-width:4.6em;
 font-weight:600;color:var(--faint);font-size:.85rem;vertical-align:bottom}
 tbody tr:last-child td{border-bottom:0}
 td.best{font-weight:700;color:var(--mark)}
-.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:20px;margin:14px 0}
+.plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,400px),1fr));gap:20px;margin:14px 0}
 .plots>div{min-width:0;
 border:1px solid var(--line);border-radius:10px;background:var(--panel);padding:12px 14px}
 .plots h3{margin:0 0 6px}

@@ -66,7 +66,7 @@ def test_the_tables_hold_every_treebank_and_system(finished: Path) -> None:
 def test_markdown(finished: Path) -> None:
     text = (finished / "out.md").read_text(encoding="utf-8")
     tables = [part for part in text.split("\n\n") if part.startswith("|")]
-    assert len(tables) == 3
+    assert len(tables) == 4
     for table in tables:
         assert len({line.count("|") for line in table.splitlines()}) == 1
     assert tables[0].splitlines()[2].startswith("| UD_<b>Two | ")
