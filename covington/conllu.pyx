@@ -55,10 +55,11 @@ cdef class SentenceBuilder:
         """Number of the line that comes next."""
         return self.cursor.line
 
-    def feed(self, const unsigned char[::1] data, Py_ssize_t start=0, bint final=False) -> int:
+    def feed(self, data, Py_ssize_t start=0, bint final=False) -> int:
         """Read sentences from `start`; where it stopped: at the end, at a sentence not yet whole, or full."""
+        cdef const unsigned char[::1] view = memoryview(data).cast("B")
         cdef Sentence sentence
-        cdef Py_ssize_t size = data.shape[0]
+        cdef Py_ssize_t size = view.shape[0]
         cdef Cursor* cursor = &self.cursor
         cdef int outcome
         cdef const char* bytes_
@@ -66,7 +67,7 @@ cdef class SentenceBuilder:
             raise DataError("more than 2 GB in one piece; feed it in smaller ones", source=self.source)
         if not 0 <= start < size:
             return size
-        bytes_ = <const char*>&data[0]
+        bytes_ = <const char*>&view[0]
         cursor.at = bytes_ + start
         cursor.end = bytes_ + size
         cursor.final = final
@@ -153,14 +154,15 @@ cdef Py_ssize_t after_last_blank_line(const char* data, Py_ssize_t size) noexcep
     return 0
 
 
-def split_point(const unsigned char[::1] data) -> int:
+def split_point(data) -> int:
     """The place after the last blank line, where a new sentence may start; 0 if there is none.
 
     The data must begin where a line does.
     """
+    cdef const unsigned char[::1] view = memoryview(data).cast("B")
     cdef Py_ssize_t place
-    if data.shape[0] == 0:
+    if view.shape[0] == 0:
         return 0
     with nogil:
-        place = after_last_blank_line(<const char*>&data[0], data.shape[0])
+        place = after_last_blank_line(<const char*>&view[0], view.shape[0])
     return place

@@ -107,9 +107,14 @@ cdef void roll_back(Columns* columns) noexcept nogil:
     cut(&columns.text, sentences)
 
 
+NO_NODES = pa.array([], MULTIWORD)
+
+
 cdef object nodes(Strings* fields, type_):
     """Ten string columns as one array of structs."""
     cdef int i
+    if fields[0].count == 0:
+        return NO_NODES
     arrays = [string_array(&fields[i], i != 0) for i in range(FIELDS)]
     return pa.StructArray.from_arrays(arrays, fields=list(type_))
 

@@ -258,8 +258,10 @@ cdef int put_sentence(Output* output, Sentences* sentences, Py_ssize_t row) noex
 cdef int view_nodes(object array, Nodes* nodes) except -1:
     cdef int field
     view_list(array, &nodes.lists)
-    for field in range(FIELDS):
-        view_strings(array.values.field(field), &nodes.fields[field])
+    values = array.values
+    if len(values):
+        for field in range(FIELDS):
+            view_strings(values.field(field), &nodes.fields[field])
     return 0
 
 

@@ -91,7 +91,7 @@ def read_parquet(
     position = 0
     with judged(name, strict, rejects) as judge:
         for batch in _batches(name, batch_size):
-            batch = conform(batch, name, position)
+            batch = checked(batch, name, position)
             good, bad = sorted_out(batch, name, position)
             judge(bad)
             position += batch.num_rows
@@ -103,7 +103,7 @@ def _batches(name: str, batch_size: int) -> Iterator[pa.RecordBatch]:
     try:
         with pq.ParquetFile(Path(name).open("rb"), page_checksum_verification=True) as file:
             yield from rows(file, name, batch_size)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise DataError(f"cannot be read as Parquet ({str(error).strip()})", source=name) from None
@@ -113,14 +113,28 @@ def rows(
     file: pq.ParquetFile, name: str, batch_size: int, groups: list[int] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The columns that the schemas know, of all row groups or of some."""
+    str(file.schema_arrow)  # fails here if the names in it are no text
     version = (file.schema_arrow.metadata or {}).get(b"covington.schema", b"0")
     if not version.isdigit() or int(version) > VERSION:
         raise DataError(
-            f"its schema is version {version.decode()}, this program knows {VERSION}", source=name
+            f"its schema is version {version.decode('utf-8', 'replace')}, this program knows {VERSION}",
+            source=name,
         )
     known = {field.name for field in (*SENTENCE, *PARSE)}
     columns = [column for column in file.schema_arrow.names if column in known]
     yield from file.iter_batches(batch_size=batch_size, row_groups=groups, columns=columns, use_threads=False)
+
+
+def checked(batch: pa.RecordBatch, name: str, position: int) -> pa.RecordBatch:
+    """The batch in the SENTENCE schema; Parquet itself promises neither UTF-8 nor sound lists."""
+    try:
+        batch.validate(full=True)
+        sentences = conform(batch, name, position)
+        if sentences is not batch:
+            sentences.validate(full=True)
+    except pa.ArrowException as error:
+        raise DataError(f"it holds damaged data ({str(error).strip()})", source=name) from None
+    return sentences
 
 
 def sorted_out(batch: pa.RecordBatch, name: str, position: int) -> tuple[pa.RecordBatch, list[Reject]]:

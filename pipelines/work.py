@@ -19,7 +19,6 @@ from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES, BLOCK_ROWS, Block, Count
 from covington.pipelines.shards import Report, Shard, count_tokens
 from covington.pipelines.storage import join, open_raw, read_json, readable, whole_file, write_json
-from covington.schemas.conform import conform
 
 Task = tuple[Block, ...]  # blocks that have to be read one after the other
 
@@ -100,7 +99,7 @@ def _read_rows(task: Task) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
         for part, batch in enumerate(parquet.rows(file, piece.file.path, BLOCK_ROWS, [piece.start])):
             block = wanted.get(part)
             if block is not None:
-                whole = conform(batch, piece.file.path, block.position)
+                whole = parquet.checked(batch, piece.file.path, block.position)
                 good, bad = parquet.sorted_out(whole, piece.file.path, block.position)
                 yield good, reject_batch(bad)
 

@@ -26,6 +26,8 @@ def conform(batch: pa.RecordBatch, source: str | None = None, first_position: in
     Only `tokens` must be there. Columns that the schemas do not know are left out. `source` and
     `first_position` fill the columns of that name where the table has none.
     """
+    if batch.schema.equals(SENTENCE):
+        return batch
     fields = [*SENTENCE, *(field for field in PARSE if field.name in batch.schema.names)]
     if [*batch.schema] == fields:
         return batch

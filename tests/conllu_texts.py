@@ -11,7 +11,7 @@ TREEBANKS = Path(os.environ.get("COVINGTON_TREEBANKS", Path(__file__).parents[2]
 
 #: Everything a field may hold: any character but those that end it.
 any_text = st.text(
-    st.characters(exclude_categories=("Cs",), exclude_characters="\t\n"), min_size=1, max_size=12
+    st.characters(exclude_categories=["Cs"], exclude_characters="\t\n"), min_size=1, max_size=12
 )
 #: What the `conllu` package understands the same way: no white space inside, nothing it gives a meaning.
 plain_text = st.text(st.characters(categories=("L", "N", "P", "S", "M")), min_size=1, max_size=12).filter(

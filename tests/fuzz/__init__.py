@@ -1,0 +1,1 @@
+"""Fuzzers: damaged CoNLL-U, Parquet and model files must be refused or read, never crash or deceive."""
