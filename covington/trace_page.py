@@ -73,8 +73,9 @@ function show(step,scroll){at=Math.max(0,Math.min(last,step));
  rows.forEach((r,k)=>r.classList.toggle('on',k===at-1));
  if(scroll!==false&&at){const box=rows[at-1].closest('.steps'),r=rows[at-1];
   box.scrollTop=r.offsetTop-box.clientHeight/2;
-  const pane=$('pane'),w=data.words[j-1];if(w&&pane.scrollWidth>pane.clientWidth){
-   const view=(w[0]+w[1])/2-pane.clientWidth/2;
+  const pane=$('pane'),w=data.words[j-1],v=data.words[i-1]||w;if(w&&pane.scrollWidth>pane.clientWidth){
+   const a=Math.min(w[0],v[0]),b=Math.max(w[1],v[1]),both=b-a<pane.clientWidth,
+   view=(both?(a+b)/2:(w[0]+w[1])/2)-pane.clientWidth/2;
    pane.scrollLeft=data.mirror?view-(pane.scrollWidth-pane.clientWidth):view}}}
 $('first').onclick=()=>show(0);$('back').onclick=()=>show(at-1);$('next').onclick=()=>show(at+1);
 $('end').onclick=()=>show(last);$('slider').oninput=e=>show(+e.target.value);
@@ -205,8 +206,8 @@ def _drawing(tree: Tree, layouts: list[Layout]) -> tuple[str, list[tuple[float, 
 def _sentence(tree: Tree, step: Step) -> str:
     """What happened, in words."""
     names = ["", *tree.words]
-    left = f"<b>{escape(names[step.left])}</b>" if step.left else "<b>ROOT</b>"
-    right = f"<b>{escape(names[step.right])}</b>"
+    left = f"<b>“{escape(names[step.left])}”</b>" if step.left else "<b>ROOT</b>"
+    right = f"<b>“{escape(names[step.right])}”</b>"
     label = escape(step.label or "")
     told = {
         "Shift": f"<b>Shift</b>: {right} is done with; the next word of the buffer comes into focus.",
@@ -217,13 +218,13 @@ def _sentence(tree: Tree, step: Step) -> str:
     if step.verdict:
         told += " ✓ as in gold." if step.verdict == "gold" else " ✗ not in gold."
     for arc in step.removed:
-        head = escape(names[arc.head]) if arc.head else "ROOT"
+        head = f"“{escape(names[arc.head])}”" if arc.head else "ROOT"
         why = (
             "one head only"
             if step.added and arc.dependent == step.added.dependent
             else "it would close a cycle"
         )
-        told += f'<span class="repair">↻ takes away {head} → {escape(names[arc.dependent])} ({why})'
+        told += f'<span class="repair">↻ takes away {head} → “{escape(names[arc.dependent])}” ({why})'
         told += ", which was right.</span>" if step.harmful else ".</span>"
     return told
 

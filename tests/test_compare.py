@@ -169,5 +169,13 @@ def test_marks_are_those_of_the_paper() -> None:
     assert mark(named, "static", {"monotonic": test(1, 0.01), "upper": test(1, 0.01)}, "uas") == ""
 
 
-def test_the_code_is_part_of_the_key() -> None:
-    assert re.fullmatch("[0-9a-f]{64}", comparison.code_fingerprint())
+def test_the_code_is_part_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"learner.so": b"1", "training.py": b"2", "report.py": b"3", "learner.pyx": b"4"}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.setattr(comparison, "__file__", str(tmp_path / "comparison.py"))
+    before = comparison.code_fingerprint()
+    (tmp_path / "report.py").write_bytes(b"other")
+    assert comparison.code_fingerprint() == before
+    (tmp_path / "learner.so").write_bytes(b"other")
+    assert comparison.code_fingerprint() != before

@@ -173,7 +173,7 @@ def test_the_page_is_stepped_through_in_a_browser(tmp_path: Path) -> None:
     assert [entry[0] for entry in log] == ["0 / 6", "1 / 6", "2 / 6", "6 / 6", "5 / 6", "5 / 6"]
     assert all(entry[1] == 1 for entry in log)
     assert [entry[2] for entry in log] == [0, 0, 1, 3, 3, 3]  # the arc taken away is still shown, in orange
-    assert "↻ takes away b → c" in log[4][3]
+    assert "↻ takes away “b” → “c”" in log[4][3]
 
 
 @pytest.mark.parametrize("tree", [SHE, UYGHUR])
