@@ -5,7 +5,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from covington.cycles cimport (
-    Scratch, count_cycles, hoped_head, is_lost, reaches, release_scratch, reserve_scratch,
+    Scratch, count_cycles, hoped_head, is_lost, reaches, release_scratch, reserve_scratch, spare_stamps,
 )
 from covington.state cimport LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, is_ancestor
 
@@ -83,6 +83,7 @@ cdef int32_t functional_cycles(const Gold *gold, const Focus *at, int dependent,
     """The cycles of f with the focus on (i, j) and one more arc, head → dependent (0 for none)."""
     cdef int32_t cycles = 0, entered
     cdef int word, above
+    spare_stamps(scratch, gold.n)
     entered = scratch.stamp
     for word in range(1, gold.n + 1):
         scratch.stamp += 1

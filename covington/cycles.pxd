@@ -1,6 +1,7 @@
 """Cycles in A ∪ I, the graph of built arcs and gold arcs that can still be built."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memset
 
 
 # Memory of one thread for looking at graphs; `reserve_scratch` makes room for n words.
@@ -41,3 +42,10 @@ cdef inline int hoped_head(const int32_t *head, const int32_t *gold, int word, i
     if wanted < 1 or wanted == head[word] or is_lost(wanted, word, i, j):
         return 0
     return wanted
+
+
+cdef inline void spare_stamps(Scratch *scratch, int wanted) noexcept nogil:
+    """Begin anew with stamps before they run out: a long training uses thousands of millions."""
+    if scratch.stamp > 0x7FFFFFFF - wanted - 1:
+        memset(scratch.mark, 0, (scratch.capacity + 2) * sizeof(int32_t))
+        scratch.stamp = 0

@@ -49,6 +49,7 @@ cdef bint reaches(const int32_t *head, const int32_t *gold, int i, int j, int wo
                   Scratch *scratch) noexcept nogil:
     """Is there a path target →* word in A ∪ I? Found by climbing from the word over both of its heads."""
     cdef int depth = 0, above, side
+    spare_stamps(scratch, 1)
     scratch.stamp += 1
     scratch.stack[0] = word
     scratch.mark[word] = scratch.stamp
