@@ -16,7 +16,7 @@ import json
 import os
 from pathlib import Path
 
-from covington import bounds, bounds_report, exact, report
+from covington import bounds, bounds_report, report
 from covington.errors import OptionError
 from covington.reading import read_sentences
 from covington.training import TrainingOptions
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--node-limit",
         type=int,
-        default=exact.NODE_LIMIT,
+        default=100_000,
         metavar="N",
         help="configurations a search may look at (%(default)s)",
     )
