@@ -73,7 +73,7 @@ class Block:
 
     @property
     def source(self) -> str:
-        return self.piece.file.path
+        return self.piece.file.name
 
 
 def cut(file: InputFile, block_bytes: int = BLOCK_BYTES) -> list[Piece]:
@@ -176,7 +176,7 @@ def decompressed_blocks(piece: Piece, block_bytes: int = BLOCK_BYTES) -> Iterato
     """The blocks of a compressed file, of whole sentences and about `block_bytes` each when decompressed."""
     path = piece.file.path
     with readable(path), open_raw(path) as raw:
-        yield from byte_blocks(decompressed(raw, path), block_bytes)
+        yield from byte_blocks(decompressed(raw, piece.file.name), block_bytes)
 
 
 def byte_blocks(pieces: Iterator[bytes], block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
@@ -199,7 +199,7 @@ def byte_blocks(pieces: Iterator[bytes], block_bytes: int = BLOCK_BYTES) -> Iter
 
 def read_block(block: Block) -> bytes:
     """The bytes of a block of an uncompressed file."""
-    data = read_range(block.source, block.start, block.end)
+    data = read_range(block.piece.file.path, block.start, block.end)
     if len(data) != block.end - block.start:
         raise changed(block.piece.file)
     return data
@@ -207,7 +207,7 @@ def read_block(block: Block) -> bytes:
 
 def changed(file: InputFile) -> DataError:
     """The error for a file that is not what it was when the job was planned."""
-    return DataError("changed while it was being read; run again when nobody writes to it", source=file.path)
+    return DataError("changed while it was being read; run again when nobody writes to it", source=file.name)
 
 
 def plan(files: Sequence[InputFile], block_bytes: int = BLOCK_BYTES) -> list[Block]:

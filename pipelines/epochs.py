@@ -27,6 +27,7 @@ from covington.evaluation import Counts, count
 from covington.parser import Parser
 from covington.pipelines import blocks
 from covington.pipelines.storage import (
+    absolute,
     copy_here,
     exists,
     is_local,
@@ -61,6 +62,10 @@ class Training:
     prune: float = 0.0  # averaged weights below this are left out of the model
 
     def __post_init__(self) -> None:
+        # workers may run in other folders
+        object.__setattr__(self, "model", absolute(self.model))
+        for name in ("inputs", "dev"):
+            object.__setattr__(self, name, tuple(absolute(path) for path in getattr(self, name)))
         if self.shards < 1:
             raise OptionError(f"shards must be at least 1, not {self.shards}")
         if self.mixing not in MIXING:

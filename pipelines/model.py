@@ -24,7 +24,8 @@ class Model:
     @staticmethod
     def pin(name: str) -> Model:
         """Read the model where the job is made: a model that is missing or damaged is known at once."""
-        return Model(name, Parser.load(str(local_path(name))).checksum)
+        path = local_path(name)
+        return Model(str(path.absolute()) if path == Path(name) else name, Parser.load(str(path)).checksum)
 
     def load(self) -> Parser:
         """The parser; on a worker, any other model than the one that was pinned is an error."""

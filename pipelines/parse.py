@@ -21,7 +21,16 @@ from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model
 from covington.pipelines.runner import LOCAL, Runner
 from covington.pipelines.shards import Report
-from covington.pipelines.storage import files_in, is_local, join, read_json, remove, remove_folder, write_json
+from covington.pipelines.storage import (
+    absolute,
+    files_in,
+    is_local,
+    join,
+    read_json,
+    remove,
+    remove_folder,
+    write_json,
+)
 from covington.pipelines.transforms import ParseSentences, ReadSentences, WriteSentences
 from covington.pipelines.work import DEFAULTS, FORMATS, REJECTS, SUMMARY, WORK, ParseOptions, read_mark
 from covington.progress import Progress
@@ -39,6 +48,9 @@ class ParseJob:
     overwrite: bool = False
     strict: bool = False
     block_bytes: int = BLOCK_BYTES
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", absolute(self.folder))
 
     def run(self, runner: Runner = LOCAL, progress: Progress | None = None) -> Report:
         """Parse all there is; the report that comes back adds up, or an error is raised."""
@@ -78,7 +90,11 @@ class ParseJob:
         }
 
     def _keep_apart(self, reading: ReadSentences) -> None:
-        inside = [file.path for file in reading.files if file.path.startswith(self.folder.rstrip("/") + "/")]
+        inside = [
+            file.name
+            for file in reading.files
+            if file.path.startswith(absolute(self.folder).rstrip("/") + "/")
+        ]
         if inside:
             raise OptionError(f"{inside[0]} is an input, so the output cannot go to {self.folder}")
 

@@ -29,6 +29,7 @@ LOCAL_RUNNERS = frozenset({"DirectRunner", "BundleBasedDirectRunner", "FnApiRunn
 
 _WHILE_RUNNING = re.compile(r" \[while running '.*?'\]$")
 _RAISED = re.compile(r"^covington\.errors\.(\w+): (.+?)(?: \[while running '.*?'\])?$", re.MULTILINE)
+_TOLD = re.compile(r'^\s*details = "(.+)"$', re.MULTILINE)
 _ORDINARY = re.compile(
     r"^((?:\w+\.)*\w*(?:Error|Exception|Interrupt)): (.+?)(?: \[while running '.*?'\])?$", re.MULTILINE
 )
@@ -115,6 +116,9 @@ def understood(error: BaseException) -> CovingtonError:
         return _remade(type(error), _WHILE_RUNNING.sub("", text))
     for name, message in _RAISED.findall(text)[-1:]:
         return _remade(getattr(errors, name, CovingtonError), message)
+    told = _TOLD.findall(text)
+    if told:  # what gRPC makes of a server that does not answer
+        return JobError(f"the job failed: {told[-1]} (-v shows the whole story)")
     ordinary = _ORDINARY.findall(text)
     if ordinary:
         return JobError(f"the job failed: {ordinary[-1][1].strip()} (-v shows the whole story)")

@@ -30,9 +30,10 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 class InputFile(NamedTuple):
     """One input: where it is, how long it was when the job was planned, and its place among the others."""
 
-    path: str
+    name: str  # as it was given; the `source` of its sentences
     size: int
     ordinal: int
+    path: str  # where workers find it, whatever folder they run in
     modified: float = 0.0  # seconds since 1970, where the filesystem tells it
 
 
@@ -43,7 +44,7 @@ def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
         for entry in _entries(pattern):
             found.setdefault(entry.path, entry)
     return [
-        InputFile(path, entry.size, ordinal, entry.modified)
+        InputFile(path, entry.size, ordinal, absolute(path), entry.modified)
         for ordinal, (path, entry) in enumerate(found.items())
     ]
 
@@ -118,6 +119,11 @@ def beam_files() -> Any:
 def is_local(path: str) -> bool:
     """Whether a path is on this machine, and not a URI."""
     return "://" not in path
+
+
+def absolute(path: str) -> str:
+    """A path that means the same in every folder of this machine; URIs do already."""
+    return str(Path(path).absolute()) if is_local(path) else path
 
 
 @contextlib.contextmanager

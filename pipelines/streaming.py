@@ -116,7 +116,7 @@ class ParseStream:
                 bar.read(file.size)
             else:
                 with readable(file.path), open_raw(file.path) as raw:
-                    yield from _text_jobs(_Counted(raw, bar), file.path, parser, options)
+                    yield from _text_jobs(_Counted(raw, bar), file.name, parser, options)
 
 
 def _text_jobs(raw: IO[bytes] | _Counted, name: str, parser: Parser, options: ParseOptions) -> Iterator[Job]:

@@ -1,0 +1,126 @@
+"""The commands: one file in order, streams, and errors of one sentence."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import covington
+from covington.cli import main
+from tests.pipelines.conftest import SAMPLE
+
+
+def test_one_file_in_input_order(corpus: Path, small_model: str, tmp_path: Path) -> None:
+    output = tmp_path / "out.conllu.gz"
+    assert main(["parse", str(corpus), "-o", str(output), "--model", small_model, "--threads", "3"]) == 0
+    parser = covington.Parser.load(small_model)
+    wanted = [
+        (row["sent_id"], row["head"], row["deprel"])
+        for name in ("a.conllu", "b.conllu.gz", "c.conllu")
+        for batch in covington.read_conllu(str(corpus / name), rejects=lambda batch: None)
+        for row in parser.parse(batch).to_pylist()
+    ]
+    found = [
+        (row["sent_id"], row["head"], row["deprel"])
+        for batch in covington.read_conllu(str(output))
+        for row in batch.to_pylist()
+    ]
+    assert found == wanted
+    rejects = pq.read_table(f"{output}.rejects.parquet").to_pylist()
+    assert [row["sent_id"] for row in rejects] == ["bad-9", "bad-19", "bad-29", "bad-39"]
+
+
+def test_one_parquet_file(corpus: Path, small_model: str, tmp_path: Path) -> None:
+    output = tmp_path / "out.parquet"
+    assert main(["parse", str(corpus / "a.conllu"), "-o", str(output), "--model", small_model]) == 0
+    table = pq.read_table(output)
+    assert table.num_rows == 40 * 42
+    assert table.column("position").to_pylist() == list(range(40 * 42))
+    again = tmp_path / "again.conllu"
+    assert main(["parse", str(output), "-o", str(again), "--model", small_model]) == 0
+
+
+def test_streams(small_model: str) -> None:
+    command = [sys.executable, "-m", "covington", "parse", "-", "-o", "-", "--model", small_model]
+    done = subprocess.run(command, input=Path(SAMPLE).read_bytes(), capture_output=True, check=True)
+    assert done.stderr == b""
+    trees = list(covington.read_conllu(io.BytesIO(done.stdout)))
+    assert sum(batch.num_rows for batch in trees) == 42
+
+
+def test_module_is_the_same_as_the_command(small_model: str, tmp_path: Path) -> None:
+    from covington.pipelines.parse import main as parse
+
+    assert parse([SAMPLE, "-o", str(tmp_path / "out"), "--model", small_model]) == 0
+    assert (tmp_path / "out" / "_summary.json").exists()
+
+
+WRONG_CALLS = [
+    (["parse", "{sample}", "-o", "{out}", "--no-such-option", "3"], "unrecognized arguments"),
+    (["parse", "{sample}", "-o", "{out}", "--direct_num_workers", "x"], "invalid int value"),
+    (["parse", "{sample}", "-o", "{out}", "--threads", "-1"], "must be 1 or more"),
+    (["parse", "{sample}", "-o", "{out}.conllu", "--runner", "DirectRunner"], "needs a folder"),
+    (["parse", "-", "-o", "{out}"], "standard input can only be parsed to one file"),
+    (["parse", "{sample}", "-o", "{out}", "--max-length", "0"], "max_length must be at least 1"),
+    (["parse", "{sample}", "-o", "{sample}"], "is an input, so the output cannot go there"),
+    (["train", "{sample}", "-o", "{out}", "--keep", "best"], "give --dev"),
+    (["train", "{sample}", "-o", "{out}", "--oracle", "delphi"], "is none of"),
+    (["train", "{sample}", "-o", "{out}", "--shards", "0"], "at least 1"),
+]
+BAD_DATA = [
+    (["parse", "nowhere.conllu", "-o", "{out}"], "nowhere.conllu: no such file or folder"),
+    (["parse", "nowhere*.conllu", "-o", "{out}"], "no file matches"),
+    (["parse", "nowhere.conllu", "-o", "{out}.conllu"], "nowhere.conllu: no such file or folder"),
+    (["parse", "{empty}", "-o", "{out}"], "no CoNLL-U or Parquet file in this folder"),
+    (["parse", "{sample}", "-o", "{out}", "--model", "nowhere.covington"], "no such model file"),
+    (["parse", "{sample}", "-o", "{out}", "--model", "klingon"], "no model named klingon"),
+    (["parse", "{sample}", "-o", "{out}", "--model", "{sample}"], "sample.conllu"),
+    (["parse", "{bad}", "-o", "{out}", "--strict"], "sentence bad-9"),
+    (["parse", "{bad}", "-o", "{out}.conllu", "--strict"], "sentence bad-9"),
+    (["parse", "{noise}", "-o", "{out}"], "none of the"),
+    (["parse", "{broken}", "-o", "{out}"], "damaged or cut short"),
+    (["parse", "{sample}", "-o", "/proc/nobody/can/write/here"], "/proc"),
+    (["parse", "{sample}", "-o", "/proc/nobody/can.conllu"], "/proc"),
+    (["train", "nowhere.conllu", "-o", "{out}"], "no such file or folder"),
+    (["train", "{bad}", "-o", "{out}"], "sentence bad-9"),
+    (["train", "{bad}", "-o", "{out}", "--shards", "2"], "sentence bad-9"),
+]
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "code"), [(*one, 2) for one in WRONG_CALLS] + [(*one, 1) for one in BAD_DATA]
+)
+def test_errors_are_one_sentence(
+    call: list[str],
+    message: str,
+    code: int,
+    corpus: Path,
+    small_model: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "noise").write_bytes(bytes(range(256)) * 40)
+    (tmp_path / "broken").write_bytes((corpus / "b.conllu.gz").read_bytes()[:-50])
+    names = {
+        "sample": str(tmp_path / "sample.conllu"),
+        "bad": str(corpus / "c.conllu"),
+        "out": str(tmp_path / "out"),
+        **{name: str(tmp_path / name) for name in ("empty", "noise", "broken")},
+    }
+    (tmp_path / "sample.conllu").write_bytes(Path(SAMPLE).read_bytes())
+    arguments = [part.format(**names) for part in call]
+    if call[0] == "parse" and "--model" not in call:
+        arguments += ["--model", small_model]
+    assert main(arguments) == code
+    _, errors = capfd.readouterr()
+    assert message in errors
+    last = errors.strip().splitlines()[-1]
+    assert last.startswith("covington: ")
+    assert "Traceback" not in errors
+    assert len(errors.strip().splitlines()) <= 3  # a summary may stand before it

@@ -1,0 +1,213 @@
+"""The parse pipeline: what goes in comes out, in order, the same on every runner."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import covington
+from covington.cli import main
+from covington.errors import CovingtonError, OptionError
+from covington.parser import Parser
+from covington.pipelines import ParseJob, Runner
+from covington.pipelines.work import ParseOptions
+from tests.pipelines.conftest import SAMPLE
+
+SMALL = 5_000  # bytes: some twenty blocks of the corpus
+ONE = Runner(threads=1)
+
+
+def rows(folder: Path | str) -> list[dict[str, Any]]:
+    """All parsed sentences of a folder, in the order of the input."""
+    found = [
+        row
+        for path in sorted(Path(folder).glob("shard-*.parquet"))
+        for row in pq.read_table(path).to_pylist()
+    ]
+    assert found == sorted(found, key=lambda row: (row["source"], row["position"]))
+    return found
+
+
+def files(folder: Path | str) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(Path(folder).rglob("*"))
+        if path.is_file()
+    }
+
+
+def job(corpus: Path | str, folder: Path | str, model: str, **more: Any) -> ParseJob:
+    return ParseJob([str(corpus)], str(folder), model, block_bytes=SMALL, **more)
+
+
+@pytest.fixture(scope="module")
+def expected(corpus: Path, small_model: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The corpus parsed by one worker in this process."""
+    folder = tmp_path_factory.mktemp("expected") / "out"
+    report = job(corpus, folder, small_model).run(ONE)
+    assert (report.counted, report.sentences, report.rejects) == (44 * 42 + 4, 44 * 42, 4)
+    return folder
+
+
+def test_rows_are_what_the_parser_gives(expected: Path, corpus: Path, small_model: str) -> None:
+    parser = Parser.load(small_model)
+    wanted = []
+    for name in ("a.conllu", "b.conllu.gz", "c.conllu"):
+        for batch in covington.read_conllu(str(corpus / name), rejects=lambda batch: None):
+            wanted += parser.parse(batch).to_pylist()
+    assert rows(expected) == wanted
+
+
+def test_rejects_have_their_own_place(expected: Path) -> None:
+    found = pq.read_table(expected / "_rejects").to_pylist()
+    assert [row["sent_id"] for row in found] == ["bad-9", "bad-19", "bad-29", "bad-39"]
+    assert [row["position"] for row in found] == [10, 21, 32, 43]
+    assert all(row["source"].endswith("c.conllu") and row["reason"] for row in found)
+
+
+def test_nothing_but_results_is_left(expected: Path) -> None:
+    names = list(files(expected))
+    shards = [name for name in names if name.startswith("shard-")]
+    assert set(names) - set(shards) == {"_summary.json"} | {
+        name for name in names if name.startswith("_rejects/")
+    }
+    assert shards == [f"shard-{n:05d}-of-{len(shards):05d}.parquet" for n in range(len(shards))]
+    summary = json.loads((expected / "_summary.json").read_text())
+    assert summary["counted"] == summary["sentences"] + summary["rejects"]
+    assert (
+        summary["statistics"]["tokens"]
+        == summary["tokens"]
+        == sum(len(row["tokens"]) for row in rows(expected))
+    )
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_the_number_of_threads_changes_no_byte(
+    threads: int, expected: Path, corpus: Path, small_model: str, tmp_path: Path
+) -> None:
+    job(corpus, tmp_path, small_model).run(Runner(threads=threads))
+    assert files(tmp_path) == files(expected)
+
+
+@pytest.mark.parametrize("mode", ["in_memory", "multi_threading", "multi_processing"])
+def test_modes_of_the_direct_runner_change_no_byte(
+    mode: str, expected: Path, corpus: Path, small_model: str, tmp_path: Path
+) -> None:
+    flags = ("--runner=DirectRunner", f"--direct_running_mode={mode}", "--direct_num_workers=2")
+    job(corpus, tmp_path, small_model).run(Runner(flags))
+    assert files(tmp_path) == files(expected)
+
+
+@pytest.mark.parametrize("environment", ["LOOPBACK", "EXTERNAL"])
+def test_the_portable_runner_changes_no_byte(
+    environment: str,
+    expected: Path,
+    corpus: Path,
+    small_model: str,
+    tmp_path: Path,
+    job_service: str,
+    worker_pool: str,
+) -> None:
+    flags = ("--runner=PortableRunner", f"--job_endpoint={job_service}", f"--environment_type={environment}")
+    more = (f"--environment_config={worker_pool}",) if environment == "EXTERNAL" else ()
+    job(corpus, tmp_path, small_model).run(Runner((*flags, *more)))
+    assert files(tmp_path) == files(expected)
+
+
+def test_parquet_comes_in_too(expected: Path, small_model: str, tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    report = ParseJob([str(expected)], str(again), small_model).run(ONE)
+    assert report.rejects == 0
+    assert rows(again) == rows(expected)
+
+
+def test_conllu_shards(corpus: Path, small_model: str, tmp_path: Path) -> None:
+    job(corpus / "a.conllu", tmp_path, small_model, format="conllu").run(ONE)
+    text = b"".join(path.read_bytes() for path in sorted(tmp_path.glob("shard-*.conllu")))
+    one = tmp_path / "one.conllu"
+    assert main(["parse", str(corpus / "a.conllu"), "-o", str(one), "--model", small_model]) == 0
+    assert text == one.read_bytes()
+
+
+def test_options_reach_the_parser(corpus: Path, small_model: str, tmp_path: Path) -> None:
+    job(corpus / "c.conllu", tmp_path, small_model, options=ParseOptions(max_length=6, confidence=True)).run(
+        ONE
+    )
+    for row in rows(tmp_path):
+        assert (row["flags"] == ["too-long"]) == (len(row["tokens"]) > 6)
+        assert row["confidence"] is not None
+
+
+def test_a_folder_that_is_not_empty_is_refused(corpus: Path, small_model: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("precious")
+    (tmp_path / "shard-00000-of-00009.parquet").write_text("of an earlier job")
+    with pytest.raises(OptionError, match="is not empty"):
+        job(corpus, tmp_path, small_model).run(ONE)
+    job(corpus, tmp_path, small_model, overwrite=True).run(ONE)
+    assert (tmp_path / "mine.txt").read_text() == "precious"
+    assert not (tmp_path / "shard-00000-of-00009.parquet").exists()
+
+
+def test_an_unfinished_job_is_taken_up_again(
+    expected: Path, corpus: Path, small_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from covington.pipelines import transforms
+
+    written: list[int] = []
+    write = transforms.write_shard
+
+    def fails_in_the_middle(shard: Any, folder: str, format: str) -> Any:
+        if len(written) == 7:
+            raise OSError(28, "No space left on device", folder)
+        written.append(shard.number)
+        return write(shard, folder, format)
+
+    monkeypatch.setattr(transforms, "write_shard", fails_in_the_middle)
+    with pytest.raises(CovingtonError, match="No space left on device"):
+        job(corpus, tmp_path, small_model).run(ONE)
+    assert len(list(tmp_path.glob("shard-*"))) == 7
+    assert not (tmp_path / "_summary.json").exists()
+    with pytest.raises(OptionError, match="not finished, with other inputs or options"):
+        job(corpus / "a.conllu", tmp_path, small_model).run(ONE)
+
+    def counts(shard: Any, folder: str, format: str) -> Any:
+        assert shard.number not in written
+        return write(shard, folder, format)
+
+    monkeypatch.setattr(transforms, "write_shard", counts)
+    job(corpus, tmp_path, small_model).run(ONE)
+    assert files(tmp_path) == files(expected)
+
+
+def test_strict_stops_at_the_first_bad_sentence(corpus: Path, small_model: str, tmp_path: Path) -> None:
+    with pytest.raises(CovingtonError, match=r"c\.conllu:\d+: sentence bad-9"):
+        job(corpus, tmp_path, small_model, strict=True).run(Runner(threads=2))
+
+
+def test_a_model_that_is_not_the_one_of_the_job_is_refused(small_model: str) -> None:
+    from covington.pipelines.model import Model
+
+    with pytest.raises(CovingtonError, match="give all workers the same model"):
+        Model(small_model, "0" * 16).load()
+
+
+def test_empty_input_gives_an_empty_result(small_model: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.conllu").write_bytes(b"")
+    report = job(tmp_path / "empty.conllu", tmp_path / "out", small_model).run(ONE)
+    assert (report.shards, report.counted) == (0, 0)
+    assert json.loads((tmp_path / "out" / "_summary.json").read_text())["sentences"] == 0
+
+
+def test_many_small_files(small_model: str, tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    sentences = Path(SAMPLE).read_bytes().strip().split(b"\n\n")
+    for number in range(100):
+        (source / f"{number:03d}.conllu").write_bytes(sentences[number % 42] + b"\n\n")
+    report = ParseJob([str(source / "*.conllu")], str(tmp_path / "out"), small_model).run(Runner(threads=2))
+    assert (report.shards, report.sentences) == (100, 100)
+    assert [row["sent_id"] for row in rows(tmp_path / "out")][:3] == ["en-01", "en-02", "en-03"]
