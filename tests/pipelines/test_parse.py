@@ -184,7 +184,7 @@ def test_an_unfinished_job_is_taken_up_again(
 
 
 def test_strict_stops_at_the_first_bad_sentence(corpus: Path, small_model: str, tmp_path: Path) -> None:
-    with pytest.raises(CovingtonError, match=r"c\.conllu:\d+: sentence bad-9"):
+    with pytest.raises(CovingtonError, match=r"c\.conllu:\d+: sentence bad-\d"):
         job(corpus, tmp_path, small_model, strict=True).run(Runner(threads=2))
 
 
