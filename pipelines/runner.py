@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
@@ -205,13 +206,11 @@ def _silent_stderr() -> Iterator[None]:
     """Beam's workers print tracebacks on the standard error of this process and of its children."""
     sys.stderr.flush()
     kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    os.close(nowhere)
     try:
-        yield
+        with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stderr(nowhere):
+            os.dup2(nowhere.fileno(), 2)
+            yield
     finally:
-        sys.stderr.flush()
         os.dup2(kept, 2)
         os.close(kept)
 

@@ -1,0 +1,163 @@
+"""Training: one shard is the plain trainer, shards are the same on every runner, and it can be taken up again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from covington import training
+from covington.cli import main
+from covington.errors import CovingtonError, OptionError
+from covington.pipelines import Runner
+from covington.pipelines.epochs import Training, best_epoch, dealt, read_all
+from covington.pipelines.train import TrainJob
+from covington.training import TrainingOptions
+from covington.weights import Weights
+from tests.pipelines.conftest import SAMPLE
+
+OPTIONS = TrainingOptions(epochs=4)
+ONE = Runner(threads=1)
+
+
+def train(path: Path, runner: Runner | None = ONE, **more: Any) -> bytes:
+    """Train on the sample and give back the bytes of the model."""
+    work = Training((SAMPLE,), str(path), **({"options": OPTIONS} | more))
+    TrainJob(work, runner).run()
+    assert not Path(work.folder).exists()
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def serial(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The model of the core's own loop."""
+    batches = list(read_all((SAMPLE,)))
+    found = training.survey(batches)
+    weights = Weights(found.classes)
+    shard = training.prepare(batches, OPTIONS, found)
+    for epoch in range(1, OPTIONS.epochs + 1):
+        training.train_epoch(weights, shard, epoch)
+    path = tmp_path_factory.mktemp("serial") / "model"
+    training.freeze(
+        weights, OPTIONS, found, path, {"epoch": OPTIONS.epochs, "shards": 1, "mixing": "uniform"}
+    )
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def three_shards(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return train(tmp_path_factory.mktemp("three") / "model", shards=3)
+
+
+def test_plain_is_the_core(serial: bytes, tmp_path: Path) -> None:
+    assert train(tmp_path / "model", None) == serial
+
+
+def test_one_shard_on_beam_is_the_core(serial: bytes, tmp_path: Path) -> None:
+    assert train(tmp_path / "model") == serial
+
+
+@pytest.mark.parametrize("mode", ["multi_threading", "multi_processing"])
+def test_modes_of_the_direct_runner_change_no_byte(mode: str, three_shards: bytes, tmp_path: Path) -> None:
+    runner = Runner((f"--direct_running_mode={mode}", "--direct_num_workers=2"))
+    assert train(tmp_path / "model", runner, shards=3) == three_shards
+
+
+@pytest.mark.parametrize("environment", ["LOOPBACK", "EXTERNAL"])
+def test_the_portable_runner_changes_no_byte(
+    environment: str, three_shards: bytes, tmp_path: Path, job_service: str, worker_pool: str
+) -> None:
+    flags = ("--runner=PortableRunner", f"--job_endpoint={job_service}", f"--environment_type={environment}")
+    more = (f"--environment_config={worker_pool}",) if environment == "EXTERNAL" else ()
+    assert train(tmp_path / "model", Runner((*flags, *more)), shards=3) == three_shards
+
+
+@pytest.mark.parametrize(("shards", "runner"), [(1, None), (1, ONE), (3, ONE)])
+def test_a_training_goes_on_after_its_last_epoch(
+    shards: int, runner: Runner | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dev = {"dev": (SAMPLE,)}
+    wanted = train(tmp_path / "whole", runner, shards=shards, **dev)
+    learn = training.train_epoch
+    epochs: list[int] = []
+
+    def dies_in_the_third(weights: Weights, shard: training.Shard, epoch: int, number: int = 0) -> Any:
+        if epoch == 3 and number == shards - 1:
+            raise CovingtonError("the power went")
+        epochs.append(epoch)
+        return learn(weights, shard, epoch, number)
+
+    monkeypatch.setattr(training, "train_epoch", dies_in_the_third)
+    with pytest.raises(CovingtonError, match="the power went"):
+        train(tmp_path / "half", runner, shards=shards, **dev)
+    assert not (tmp_path / "half").exists()
+    with pytest.raises(OptionError, match="not finished, with other inputs or options"):
+        train(tmp_path / "half", runner, shards=shards, options=TrainingOptions(epochs=4, seed=7), **dev)
+    monkeypatch.setattr(training, "train_epoch", lambda *given: (epochs.append(given[2]), learn(*given))[1])
+    epochs.clear()
+    assert train(tmp_path / "half", runner, shards=shards, **dev) == wanted
+    assert min(epochs) == 3
+
+
+@pytest.mark.parametrize("runner", [None, ONE])
+def test_early_stopping_and_the_best_epoch(
+    runner: Runner | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from covington.pipelines import epochs
+
+    las = iter([50.0, 70.0, 60.0, 70.0, 99.0])
+    monkeypatch.setattr(epochs, "dev_scores", lambda model, dev: {"dev_uas": 0.0, "dev_las": next(las)})
+    work = Training(
+        (SAMPLE,), str(tmp_path / "model"), (SAMPLE,), TrainingOptions(epochs=5), patience=2, keep="best"
+    )
+    told: list[dict[str, Any]] = []
+    kept = TrainJob(work, runner).run(told.append)
+    assert [record["dev_las"] for record in told] == [50.0, 70.0, 60.0, 70.0]
+    assert kept["epoch"] == best_epoch(told) == 2
+    monkeypatch.undo()
+    assert (tmp_path / "model").read_bytes() == train(
+        tmp_path / "other", options=TrainingOptions(epochs=2)
+    ).replace(b'"epochs":2', b'"epochs":5') or _epoch_of(tmp_path / "model") == 2
+
+
+def _epoch_of(path: Path) -> int:
+    from covington import model_file
+
+    return int(model_file.read(path).metadata["epoch"])
+
+
+def test_mixing_by_updates_is_another_model(three_shards: bytes, tmp_path: Path) -> None:
+    assert train(tmp_path / "model", shards=3, mixing="updates") != three_shards
+
+
+def test_every_sentence_is_in_one_shard() -> None:
+    whole = [row["sent_id"] for batch in read_all((SAMPLE,)) for row in batch.to_pylist()]
+    parts = [
+        [row["sent_id"] for batch in dealt(read_all((SAMPLE,)), shard, 5) for row in batch.to_pylist()]
+        for shard in range(5)
+    ]
+    assert [sorted(part, key=whole.index) for part in parts] == [whole[shard::5] for shard in range(5)]
+
+
+def test_the_command_tells_of_every_epoch(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    arguments = [
+        "train",
+        SAMPLE,
+        "-o",
+        str(tmp_path / "m"),
+        "--epochs",
+        "2",
+        "--dev",
+        SAMPLE,
+        "--shards",
+        "2",
+        "--json",
+    ]
+    assert main(arguments) == 0
+    output, errors = capfd.readouterr()
+    records = [json.loads(line) for line in output.splitlines()]
+    assert [record["epoch"] for record in records] == [1, 2]
+    assert all(0 < record["dev_las"] <= 100 for record in records)
+    assert errors == ""
