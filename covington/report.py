@@ -27,6 +27,7 @@ h1{font-size:1.8rem;line-height:1.2;font-weight:650;letter-spacing:-.015em;margi
 h2{font-size:1.2rem;font-weight:650;letter-spacing:-.005em;margin:52px 0 6px}
 h3{font-size:1rem;font-weight:600;margin:26px 0 4px}
 p{margin:6px 0 14px;max-width:68ch}
+h1,h2,h3,p{overflow-wrap:anywhere}
 .subtitle,.note,figcaption{color:var(--faint)}
 .note{font-size:.92rem}
 .scroll{overflow-x:auto;-webkit-overflow-scrolling:touch;margin:14px 0;border:1px solid var(--line);

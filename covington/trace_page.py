@@ -24,6 +24,7 @@ from covington.tracing import Step, summary_text
 
 PAGE_STYLE = """
 main{max-width:1600px}
+.said{max-width:none}
 .tree .added{stroke:var(--series-0)}.tree text.added,.tree path.tip.added{fill:var(--series-0)}
 .tree .removed{stroke:var(--series-1);stroke-dasharray:2 3}
 .tree text.removed,.tree path.tip.removed{fill:var(--series-1)}
@@ -116,7 +117,7 @@ def html(tree: Tree, steps: list[Step], title: str = "Trace") -> str:
     gold = any(step.verdict for step in steps)
     direction = ' dir="rtl"' if mirror else ""
     body = [
-        f'<p class="note"{direction}>{escape(tree.text or " ".join(tree.words))}</p>',
+        f'<p class="note said"{direction}>{escape(tree.text or " ".join(tree.words))}</p>',
         report.paragraph(summary_text(steps, gold=gold) + "."),
         '<div class="controls"><button id="first">start</button>'
         '<button id="back">← back</button><button id="next">next →</button><button id="end">end</button>'
@@ -206,8 +207,8 @@ def _drawing(tree: Tree, layouts: list[Layout]) -> tuple[str, list[tuple[float, 
 def _sentence(tree: Tree, step: Step) -> str:
     """What happened, in words."""
     names = ["", *tree.words]
-    left = f"<b>“{escape(names[step.left])}”</b>" if step.left else "<b>ROOT</b>"
-    right = f"<b>“{escape(names[step.right])}”</b>"
+    left = f"<b>“<bdi>{escape(names[step.left])}</bdi>”</b>" if step.left else "<b>ROOT</b>"
+    right = f"<b>“<bdi>{escape(names[step.right])}</bdi>”</b>"
     label = escape(step.label or "")
     told = {
         "Shift": f"<b>Shift</b>: {right} is done with; the next word of the buffer comes into focus.",
@@ -218,13 +219,14 @@ def _sentence(tree: Tree, step: Step) -> str:
     if step.verdict:
         told += " ✓ as in gold." if step.verdict == "gold" else " ✗ not in gold."
     for arc in step.removed:
-        head = f"“{escape(names[arc.head])}”" if arc.head else "ROOT"
+        head = f"“<bdi>{escape(names[arc.head])}</bdi>”" if arc.head else "ROOT"
         why = (
             "one head only"
             if step.added and arc.dependent == step.added.dependent
             else "it would close a cycle"
         )
-        told += f'<span class="repair">↻ takes away {head} → “{escape(names[arc.dependent])}” ({why})'
+        lost = f"“<bdi>{escape(names[arc.dependent])}</bdi>”"
+        told += f'<span class="repair">↻ takes away {head} → {lost} ({why})'
         told += ", which was right.</span>" if step.harmful else ".</span>"
     return told
 
