@@ -11,7 +11,7 @@ class Learner:
         labels: int,
         oracle: int,
         explicit_root: bool,
-        target_best: bool,
+        target_rule: int,
         guesses: bool,
         idle_repairs: bool,
         explore: float,

@@ -28,6 +28,12 @@ from covington.weights cimport UNIT, Weights
 import numpy as np
 
 
+cdef enum:      # in the order of training.TARGET
+    CANONICAL = 0
+    PLAIN = 1
+    BEST = 2
+
+
 cdef inline uint64_t draw(uint64_t *state) noexcept nogil:
     """A random number; the sequence depends on nothing but the seed."""
     state[0] += <uint64_t>0x9E3779B97F4A7C15
@@ -53,7 +59,7 @@ cdef class Learner:
     cdef int labels
     cdef int oracle
     cdef bint explicit_root
-    cdef bint target_best           # update towards the best-scoring accepted transition
+    cdef int target_rule            # see training.TARGET
     cdef bint guesses               # are premature guesses accepted?
     cdef bint idle_repairs          # are wrong arcs accepted that replace another arc?
     cdef double explore
@@ -73,13 +79,13 @@ cdef class Learner:
     cdef int64_t *right_scores
     cdef public Recorder recorder   # writes down the configurations that are met, if there is one
 
-    def __cinit__(self, Program program, int labels, int oracle, bint explicit_root, bint target_best, bint guesses,
+    def __cinit__(self, Program program, int labels, int oracle, bint explicit_root, int target_rule, bint guesses,
                   bint idle_repairs, double explore, int explore_from, uint64_t seed):
         self.program = program
         self.labels = labels
         self.oracle = oracle
         self.explicit_root = explicit_root
-        self.target_best = target_best
+        self.target_rule = target_rule
         self.guesses = guesses
         self.idle_repairs = idle_repairs
         self.explore = explore
@@ -233,15 +239,19 @@ cdef class Learner:
     cdef int target(self, const Choice *choice, const Costs *costs) noexcept nogil:
         """The class an update moves towards, or -1."""
         cdef int transition, number, best = -1
-        if not self.target_best:
+        if self.target_rule != BEST:
             if costs.left_is_gold and self.accepted(choice, costs, LEFT_ARC) >= 0:
                 return self.accepted(choice, costs, LEFT_ARC)
             if costs.right_is_gold and self.accepted(choice, costs, RIGHT_ARC) >= 0:
                 return self.accepted(choice, costs, RIGHT_ARC)
-            if self.accepted(choice, costs, SHIFT) >= 0:
-                return 0
-            if self.accepted(choice, costs, NO_ARC) >= 0:
-                return 1
+            for transition in range(2):
+                if costs.loss[transition] == costs.best:
+                    if self.target_rule == CANONICAL:
+                        return transition
+                    if best < 0 or self.scores[transition] > self.scores[best]:
+                        best = transition
+            if best >= 0:
+                return best
         for transition in range(4):
             number = self.accepted(choice, costs, transition)
             if number >= 0 and (best < 0 or self.scores[number] > self.scores[best]):

@@ -31,7 +31,7 @@ ACCEPT = {
     "no-idle-repair": (True, False),
     "careful": (False, False),
 }
-TARGET = ("canonical", "best")
+TARGET = ("canonical", "plain", "best")
 MIXING = ("uniform", "updates")
 MOST_LABELS = 32_000  # two classes each, numbered with 16 bits
 
@@ -210,7 +210,7 @@ def prepare(batches: Iterable[pa.RecordBatch], options: TrainingOptions, found: 
         len(found.label_list),
         ORACLES.index(options.oracle),
         options.root == "explicit",
-        options.target == "best",
+        TARGET.index(options.target),
         *ACCEPT[options.accept],
         options.explore,
         options.explore_from,

@@ -4,6 +4,8 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
+from covington.features cimport MOST_TEMPLATES
+
 import numpy as np
 
 cdef extern from *:
@@ -50,17 +52,27 @@ cdef class Weights:
         return &self.slots[at]
 
     cdef void score(self, const uint64_t *keys, int count, int64_t *scores) noexcept nogil:
-        """Add the weights of all features to the scores of the classes."""
-        cdef int k, e
-        cdef Slot *slot
-        cdef Entry *entry
+        """Add the weights of all features to the scores of the classes.
+
+        Three rounds, so that the memory behind all features is fetched at once and not in turn.
+        """
+        cdef const Slot *found[MOST_TEMPLATES]
+        cdef const Entry *entry
+        cdef const Entry *end
+        cdef int k, rows = 0
         for k in range(count):
             covington_prefetch(&self.slots[keys[k] & self.mask])
         for k in range(count):
-            slot = self.find(keys[k])
-            entry = self.entries + slot.start
-            for e in range(slot.size):
-                scores[entry[e].number] += entry[e].weight
+            found[rows] = self.find(keys[k])
+            if found[rows].size > 0:
+                covington_prefetch(self.entries + found[rows].start)
+                rows += 1
+        for k in range(rows):
+            entry = self.entries + found[k].start
+            end = entry + found[k].size
+            while entry < end:
+                scores[entry.number] += entry.weight
+                entry += 1
 
     cdef int grow_slots(self) except -1 nogil:
         cdef Slot *old = self.slots
