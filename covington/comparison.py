@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -190,9 +192,9 @@ def execute(run: Run, folder: Path) -> dict[str, Any]:
     seconds = 0.0
     try:
         for epoch in range(1, run.options.epochs + 1):
-            start = time.perf_counter()
+            start = time.process_time()  # of the processor: other work on the machine does not count
             train_epoch(weights, shard, epoch)
-            seconds += time.perf_counter() - start
+            seconds += time.process_time() - start
             if run.curve and run.treebank.dev:
                 freeze(weights, run.options, found, model)
                 curve.append(_attachment(_score(Parser.load(model), run.treebank.dev)[0]))
@@ -287,7 +289,8 @@ def make(
             told(known, True)
     if not missing:
         return results
-    with ProcessPoolExecutor(min(jobs, len(missing)), multiprocessing.get_context("spawn")) as pool:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(missing)), context, initializer=_end_with_parent) as pool:
         pending: set[Future[dict[str, Any]]] = {pool.submit(execute, run, folder) for run in missing}
         try:
             while pending:
@@ -300,3 +303,15 @@ def make(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return results
+
+
+def _end_with_parent() -> None:
+    """In a worker: end when the command is killed, instead of training on for nobody."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -81,11 +81,12 @@ def analysis_table(summary: Summary) -> tuple[list[str], list[list[str]]]:
         ]
         for name, row in lines
     ]
-    return ["treebank", "system", *(title for title, _, _ in ANALYSIS), "training s"], body
+    return ["treebank", "system", *(title for title, _, _ in ANALYSIS), "CPU s"], body
 
 
 def analysis_note() -> str:
-    return "Percent. " + "; ".join(f"{title}: {meaning}" for title, _, meaning in ANALYSIS) + "."
+    meanings = [f"{title}: {meaning}" for title, _, meaning in ANALYSIS]
+    return "Percent. " + "; ".join([*meanings, "CPU s: processor time of the training"]) + "."
 
 
 def as_markdown(summary: Summary, command: str) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -105,6 +108,42 @@ def test_the_page_in_a_browser(finished: Path, tmp_path: Path) -> None:
     found = measure(finished / "out.html", script, tmp_path, (500, 900))
     assert found == {"plots": 4, "bold": 0, "fits": True}
     assert picture(finished / "out.html", tmp_path).stat().st_size > 10_000
+
+
+def test_killed_workers_do_not_train_on(tmp_path: Path) -> None:
+    """SIGKILL to the command: its processes end too, and nothing half-written counts."""
+    treebank(tmp_path / "banks", "UD_One", 10)
+    arguments = [*call(tmp_path), "--set", "epochs=100000", "--no-curve"]
+    command = subprocess.Popen([sys.executable, "-m", "covington", *arguments], stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while len(workers := children(command.pid)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.2)
+        assert len(workers) >= 2
+        time.sleep(2)
+    finally:
+        command.kill()
+        command.wait()
+    deadline = time.monotonic() + 60
+    while any(Path(f"/proc/{worker}").exists() for worker in workers) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+    assert not list((tmp_path / "runs").glob("*.json"))
+
+
+def children(parent: int) -> list[int]:
+    """The processes that a process started, where the system tells."""
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("no /proc to look for processes in")
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent:
+            found.append(int(stat.parent.name))
+    return found
 
 
 def test_keys_depend_on_options_data_and_seed(tmp_path: Path) -> None:
