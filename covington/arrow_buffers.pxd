@@ -11,6 +11,7 @@ cdef enum:
 cdef struct Block:
     uint8_t* data
     Py_ssize_t capacity  # bytes
+    Py_ssize_t expected  # bytes that the last array needed: the next will need about as many
 
 
 cdef struct Strings:
@@ -34,6 +35,8 @@ cdef inline int reserve(Block* block, Py_ssize_t size) noexcept nogil:
     if size + SLACK <= block.capacity:
         return 0
     capacity = size + (size >> 1) + 1024
+    if block.data == NULL and block.expected > capacity:
+        capacity = block.expected + (block.expected >> 4)
     data = <uint8_t*>realloc(block.data, capacity)
     if data == NULL:
         return -1
@@ -44,11 +47,16 @@ cdef inline int reserve(Block* block, Py_ssize_t size) noexcept nogil:
 
 cdef inline void set_bit(uint8_t* bits, Py_ssize_t place, bint value) noexcept nogil:
     """Write one bit; later bits of its byte are cleared, so what was rolled back does not shine through."""
-    cdef uint8_t below = (1 << (place & 7)) - 1
-    if place & 7 == 0:
-        bits[place >> 3] = value
+    cdef int shift = place & 7
+    bits[place >> 3] = <uint8_t>((bits[place >> 3] & ((1 << shift) - 1)) | (value << shift))
+
+
+cdef inline void copy_short(uint8_t* target, const char* start, Py_ssize_t size, const char* limit) noexcept nogil:
+    """Copy into memory with SLACK to spare; most values are short, and a copy of constant size is two moves."""
+    if size <= SLACK and limit - start >= SLACK:
+        memcpy(target, start, SLACK)
     else:
-        bits[place >> 3] = (bits[place >> 3] & below) | (value << (place & 7))
+        memcpy(target, start, size)
 
 
 cdef inline int append(Strings* strings, const char* start, const char* end, bint valid,
@@ -56,18 +64,14 @@ cdef inline int append(Strings* strings, const char* start, const char* end, bin
     """Append the bytes from start to end (nothing if not valid); `limit` is how far one may read."""
     cdef Py_ssize_t size = (end - start) if valid else 0
     cdef Py_ssize_t count = strings.count
-    cdef uint8_t* target
     if (
         reserve(&strings.bytes, strings.size + size) < 0
         or reserve(&strings.offsets, (count + 2) * sizeof(int32_t)) < 0
         or reserve(&strings.valid, (count >> 3) + 1) < 0
     ):
         return -1
-    target = strings.bytes.data + strings.size
-    if 0 < size <= SLACK and limit - start >= SLACK:
-        memcpy(target, start, SLACK)  # a constant size is two instructions, most values are short
-    elif size:
-        memcpy(target, start, size)
+    if size:
+        copy_short(strings.bytes.data + strings.size, start, size, limit)
     strings.size += size
     strings.count = count + 1
     (<int32_t*>strings.offsets.data)[count + 1] = <int32_t>strings.size

@@ -35,6 +35,7 @@ cdef void release_strings(Strings* strings) noexcept nogil:
 cdef object buffer_of(Block* block, Py_ssize_t size):
     """The first `size` bytes as an Arrow buffer that owns them; the block is empty afterwards."""
     cdef OwnedMemory memory = OwnedMemory.__new__(OwnedMemory)
+    block.expected = size
     cdef uint8_t* smaller
     if size == 0:
         release(block)

@@ -15,6 +15,7 @@ cdef struct Columns:
     Strings text
     Strings comments
     Strings words[WORD_COLUMNS]
+    Py_ssize_t word_room  # words for which there are offsets, bits and heads; the bytes grow by themselves
     Block heads  # uint16
     Block heads_valid  # bits
     Strings multiword[FIELDS]
@@ -32,5 +33,5 @@ cdef struct Columns:
 cdef void clear(Columns* columns) noexcept nogil
 cdef int close_sentence(Columns* columns, int64_t position, int64_t line) noexcept nogil
 cdef void roll_back(Columns* columns) noexcept nogil
-cdef int append_head(Columns* columns, uint16_t head, bint valid) noexcept nogil
+cdef int make_word_room(Columns* columns) noexcept nogil
 cdef object record_batch(Columns* columns, str source)

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 import pyarrow as pa
 
 from covington.arrow_buffers cimport (
-    Block, Strings, append, buffer_of, release, release_strings, reserve, set_bit, string_array,
+    Block, Strings, append, buffer_of, release, release_strings, reserve, string_array,
 )
 
 from covington.schemas import EMPTY_NODE, MULTIWORD, SENTENCE
@@ -30,19 +30,28 @@ cdef void clear(Columns* columns) noexcept nogil:
     release(&columns.empty_ends)
     release(&columns.positions)
     release(&columns.lines)
-    columns.sentences = 0
+    columns.sentences = columns.word_room = 0
 
 
-cdef int append_head(Columns* columns, uint16_t head, bint valid) noexcept nogil:
-    """To be called before the other fields of the word: it counts by the column of forms."""
-    cdef Py_ssize_t count = columns.words[0].count
+cdef int make_word_room(Columns* columns) noexcept nogil:
+    """Room for more words in all the columns that grow with their number."""
+    cdef Py_ssize_t room = columns.word_room + (columns.word_room >> 1) + 1024
+    cdef Py_ssize_t expected = columns.heads.expected // <Py_ssize_t>sizeof(uint16_t)
+    cdef int i
+    if columns.word_room == 0 and expected > room:
+        room = expected + (expected >> 4)
+    for i in range(WORD_COLUMNS):
+        if (
+            reserve(&columns.words[i].offsets, (room + 1) * <Py_ssize_t>sizeof(int32_t)) < 0
+            or reserve(&columns.words[i].valid, (room >> 3) + 1) < 0
+        ):
+            return -1
     if (
-        reserve(&columns.heads, (count + 1) * <Py_ssize_t>sizeof(uint16_t)) < 0
-        or reserve(&columns.heads_valid, (count >> 3) + 1) < 0
+        reserve(&columns.heads, room * <Py_ssize_t>sizeof(uint16_t)) < 0
+        or reserve(&columns.heads_valid, (room >> 3) + 1) < 0
     ):
         return -1
-    (<uint16_t*>columns.heads.data)[count] = head
-    set_bit(columns.heads_valid.data, count, valid)
+    columns.word_room = room
     return 0
 
 
@@ -154,5 +163,5 @@ cdef object record_batch(Columns* columns, str source):
         ("line", buffer_of(&columns.lines, sentences * 8)),
     ):
         arrays[name] = pa.Array.from_buffers(pa.int64(), sentences, [None, buffer])
-    columns.sentences = 0
+    columns.sentences = columns.word_room = 0
     return pa.RecordBatch.from_arrays([arrays[name] for name in SENTENCE.names], schema=SENTENCE)

@@ -1,14 +1,12 @@
 """One sentence of CoNLL-U into the growing columns: lines split at tabs, every field checked once."""
 
-from libc.stdint cimport int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memchr, memset
 
-from covington.arrow_buffers cimport Strings, append
-from covington.conllu_columns cimport (
-    FIELDS, HEAD, Columns, append_head, close_sentence, roll_back,
-)
+from covington.arrow_buffers cimport Strings, append, copy_short, reserve, set_bit
+from covington.conllu_columns cimport FIELDS, HEAD, Columns, make_word_room
 from covington.conllu_comments cimport comment_value, must_stay_whole, starts_with
-from covington.text_scan cimport invalid_utf8, is_blank, next_break, number
+from covington.text_scan cimport invalid_utf8, is_blank, next_break, number, split_line
 
 cdef enum:
     LONGEST = 65535  # words: heads are uint16
@@ -65,7 +63,9 @@ cdef int store_word(Cursor* cursor, Columns* columns, Sentence* sentence, const 
                     const char** ends) noexcept nogil:
     cdef long head = 0
     cdef bint valid, has_head = not is_null(starts[HEAD], ends[HEAD])
-    cdef int field, column = 0
+    cdef Strings* strings = columns.words
+    cdef Py_ssize_t size, count = strings.count
+    cdef int field
     if sentence.words == LONGEST:
         complain(sentence, TOO_LONG, cursor.line, starts[0], ends[0], 0)
         return 0
@@ -80,14 +80,23 @@ cdef int store_word(Cursor* cursor, Columns* columns, Sentence* sentence, const 
         if head > sentence.largest_head:
             sentence.largest_head = head
             sentence.largest_head_line = cursor.line
-    if append_head(columns, <uint16_t>head, has_head) < 0:
+    if count == columns.word_room and make_word_room(columns) < 0:
         return -1
+    (<uint16_t*>columns.heads.data)[count] = <uint16_t>head
+    set_bit(columns.heads_valid.data, count, has_head)
     for field in range(1, FIELDS):
-        if field != HEAD:
-            valid = field == 1 or not is_null(starts[field], ends[field])
-            if append(&columns.words[column], starts[field], ends[field], valid, cursor.end) < 0:
-                return -1
-            column += 1
+        if field == HEAD:
+            continue
+        valid = field == 1 or not is_null(starts[field], ends[field])
+        size = ends[field] - starts[field] if valid else 0
+        if reserve(&strings.bytes, strings.size + size) < 0:
+            return -1
+        copy_short(strings.bytes.data + strings.size, starts[field], size, cursor.end)
+        strings.size += size
+        strings.count = count + 1
+        (<int32_t*>strings.offsets.data)[count + 1] = <int32_t>strings.size
+        set_bit(strings.valid.data, count, valid)
+        strings += 1
     return 0
 
 
@@ -144,24 +153,24 @@ cdef int read_line(Cursor* cursor, Columns* columns, Sentence* sentence) noexcep
     """One line that starts with a digit: split it at the tabs; INCOMPLETE if the bytes end inside it."""
     cdef const char* starts[FIELDS]
     cdef const char* ends[FIELDS]
-    cdef const char* at = cursor.at
-    cdef int fields = 0
-    while True:
-        if fields < FIELDS:
-            starts[fields] = at
-        at = next_break(at, cursor.end)
-        if fields < FIELDS:
-            ends[fields] = at
-        fields += 1
-        if at == cursor.end or at[0] == c"\n":
-            break
-        at += 1
+    cdef const char* at
+    cdef int fields = split_line(cursor.at, cursor.end, ends, FIELDS)
+    cdef int i
+    at = ends[fields - 1]
+    if at < cursor.end and at[0] == c"\t":
+        at = line_end(cursor, at)
     if at == cursor.end and not cursor.final:
         return INCOMPLETE
     sentence.end = at
-    if fields != FIELDS:
+    if fields < FIELDS or ends[FIELDS - 1] != at:
+        while ends[FIELDS - 1] != at and fields >= FIELDS:
+            ends[FIELDS - 1] = next_break(ends[FIELDS - 1] + 1, at)
+            fields += 1
         complain(sentence, COLUMNS, cursor.line, NULL, NULL, fields)
     else:
+        starts[0] = cursor.at
+        for i in range(1, FIELDS):
+            starts[i] = ends[i - 1] + 1
         while ends[FIELDS - 1] > starts[FIELDS - 1] and (ends[FIELDS - 1] - 1)[0] == c"\r":
             ends[FIELDS - 1] -= 1
         if read_row(cursor, columns, sentence, starts, ends) < 0:

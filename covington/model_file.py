@@ -106,7 +106,7 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
         arrays = dict(_mapped_arrays(header, view[start:]))
     except ModelError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelError(f"{place}: the header makes no sense ({error})") from None
     return ModelFile(path=place, metadata=metadata, arrays=arrays, checksum=stored, size=size)
 

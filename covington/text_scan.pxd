@@ -1,9 +1,12 @@
-"""Finding tabs and line ends, reading numbers and checking UTF-8, eight bytes at a time."""
+"""Finding tabs and line ends, reading numbers and checking UTF-8, eight or sixteen bytes at a time."""
 
 cdef extern from *:
     """
     #include <stdint.h>
     #include <string.h>
+    #if defined(__SSE2__)
+    #include <emmintrin.h>
+    #endif
 
     #define COVINGTON_ONES 0x0101010101010101ULL
     #define COVINGTON_HIGHS 0x8080808080808080ULL
@@ -24,6 +27,33 @@ cdef extern from *:
     #endif
         while (p < end && *p != '\\t' && *p != '\\n') p++;
         return p;
+    }
+
+    /* The ends of the fields of a line, up to `most` of them: at tabs, at the line feed, which is the
+       last one, or at `end` if there is none. How many were found. */
+    static inline int covington_split_line(const char *p, const char *end, const char **ends, int most) {
+        int count = 0;
+    #if defined(__SSE2__)
+        const __m128i tab = _mm_set1_epi8(9), feed = _mm_set1_epi8(10);
+        while (end - p >= 16) {
+            __m128i bytes = _mm_loadu_si128((const __m128i *)p);
+            unsigned hits = (unsigned)_mm_movemask_epi8(
+                _mm_or_si128(_mm_cmpeq_epi8(bytes, tab), _mm_cmpeq_epi8(bytes, feed)));
+            while (hits) {
+                const char *hit = p + __builtin_ctz(hits);
+                ends[count++] = hit;
+                if (count == most || *hit == '\\n') return count;
+                hits &= hits - 1;
+            }
+            p += 16;
+        }
+    #endif
+        for (;;) {
+            p = covington_next_break(p, end);
+            ends[count++] = p;
+            if (count == most || p == end || *p == '\\n') return count;
+            p++;
+        }
     }
 
     /* The first byte that does not belong to well-formed UTF-8, or end. */
@@ -77,6 +107,9 @@ cdef extern from *:
     }
     """
     const char* next_break "covington_next_break"(const char* start, const char* end) noexcept nogil
+    int split_line "covington_split_line"(
+        const char* start, const char* end, const char** ends, int most
+    ) noexcept nogil
     const char* invalid_utf8 "covington_invalid_utf8"(const char* start, const char* end) noexcept nogil
     long number "covington_number"(const char* start, const char* end) noexcept nogil
     bint is_blank "covington_is_blank"(const char* start, const char* end) noexcept nogil

@@ -84,10 +84,17 @@ def _heads(array: pa.Array) -> pa.Array:
     """Heads as 16-bit numbers; written as text they are read, and `_` or nothing is null."""
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), SENTENCE.field("head").type)
-    lists = array.cast(pa.list_(array.type.value_type))
-    if not pa.types.is_integer(array.type.value_type) and not pa.types.is_null(array.type.value_type):
+    lists = _lists(array)
+    if not pa.types.is_integer(lists.type.value_type) and not pa.types.is_null(lists.type.value_type):
         lists = _with_values(lists.cast(pa.list_(pa.string())), _without_underscores)
     return lists.cast(SENTENCE.field("head").type)
+
+
+def _lists(array: pa.Array) -> pa.ListArray:
+    """Lists of any kind as plain ones."""
+    if not any(is_list(array.type) for is_list in _LISTS):
+        raise TypeError("expected a list per sentence")
+    return array.cast(pa.list_(array.type.value_type))
 
 
 def _without_underscores(values: pa.Array) -> pa.Array:
@@ -110,7 +117,7 @@ def _nodes(array: pa.Array, type_: pa.DataType) -> pa.Array:
     """Multiword tokens or empty nodes; fields that are not there are null."""
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), type_)
-    lists = array.cast(pa.list_(array.type.value_type))
+    lists = _lists(array)
     if pa.types.is_null(lists.type.value_type):
         return lists.cast(type_)
     if not pa.types.is_struct(lists.type.value_type):

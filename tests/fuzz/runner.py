@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,8 +28,9 @@ def fuzz(
         try:
             answer = str(target(data, random_))
         except Exception as error:
-            about = f"seed {seed}, {len(data)} bytes: {data[:2000]!r}"
-            raise AssertionError(f"{type(error).__name__}: {error}\n{about}") from error
+            place = Path(tempfile.gettempdir()) / f"covington-fuzz-{seed}.bin"
+            place.write_bytes(data)
+            raise AssertionError(f"{type(error).__name__}: {error} (seed {seed}, input kept in {place})") from error
         answers[answer] = answers.get(answer, 0) + 1
     return answers
 
