@@ -14,6 +14,7 @@ class Decoder:
         labels: int,
         explicit_root: bool,
         monotonic: bool,
+        own_repairs: bool,
         single_root: bool,
         root_label: int,
     ) -> None: ...

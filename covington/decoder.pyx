@@ -1,7 +1,11 @@
-"""The greedy loop: parse a run of encoded sentences with frozen weights, the GIL released.
+"""The greedy loop: parse encoded sentences with frozen weights, the GIL released.
 
 Scores of templates that depend on one focus word alone are kept per word. Those that also look at the arcs around
 it are kept together with the values they were made from, and made again only when one of these has changed.
+
+A model is larger than the processor's caches, so most of the time of a plain loop would go into waiting for memory.
+Several sentences are therefore parsed at once, in lanes that take turns: while the weights that one lane has asked
+for are on their way, the others compute. What comes out does not depend on it.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -9,10 +13,10 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from covington.features cimport (
-    LEFT_ARCS, LEFT_WORD, MOST_CELLS, MOST_TEMPLATES, PAIR, RIGHT_ARCS, RIGHT_WORD, Group, Program, load_cells,
+    GROUPS, LEFT_ARCS, LEFT_WORD, MOST_CELLS, MOST_KEYS, PAIR, RIGHT_ARCS, RIGHT_WORD, Group, Program, load_cells,
     make_keys,
 )
-from covington.frozen cimport FrozenWeights
+from covington.frozen cimport FrozenWeights, Place
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
     LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, is_ancestor, left_arc,
@@ -21,8 +25,15 @@ from covington.state cimport (
 
 import numpy as np
 
+from covington.errors import ModelError
+
 cdef enum:
+    LANES = 8
     NEVER = -0x7FFFFFFF
+    NON_MONOTONIC = 4           # in `counts`, after the four transitions
+    REPAIRS_TO_GOLD = 5
+    REPAIRS_HARMFUL = 6
+    COUNTED = 7
 
 COUNTS = (
     "shift", "no_arc", "left_arc", "right_arc", "non_monotonic", "repairs_to_gold", "repairs_harmful",
@@ -46,11 +57,27 @@ cdef extern from *:
                          int count) noexcept nogil
 
 
-# Scores of one word as a focus word, with the values the changing part was made from.
+# What is kept of one word as a focus word; its scores are elsewhere.
 cdef struct Kept:
-    uint64_t cells[MOST_CELLS]
+    uint64_t cells[MOST_CELLS]      # the values that the arcs' part was made from
     bint has_word
     bint has_arcs
+
+
+# One sentence on its way. `keys` and `places` hold what is being looked up, group by group.
+cdef struct Lane:
+    Configuration c
+    int64_t sentence                # -1 when the lane is idle
+    const uint64_t *values
+    int room                        # words the arrays have room for
+    Kept *left_kept                 # by word
+    int32_t *left_scores            # by word: the word's part, then the arcs' part
+    Kept right_kept
+    int32_t *right_scores
+    int32_t *scores
+    int counts[GROUPS]              # keys per group, 0 where the kept scores still hold
+    uint64_t keys[MOST_KEYS]
+    const Place *places[MOST_KEYS]
 
 
 cdef class Decoder:
@@ -60,230 +87,287 @@ cdef class Decoder:
     cdef int labels
     cdef bint explicit_root
     cdef bint monotonic
+    cdef bint own_repairs           # do arcs that replace another have classes of their own?
     cdef bint single_root
     cdef int root_label
-    cdef Configuration c
-    cdef Kept *left_kept            # by word
-    cdef int32_t *left_scores       # by word: the word's part, then the arcs' part
-    cdef int kept_room
-    cdef Kept right_kept
-    cdef int32_t *right_scores
-    cdef int32_t *scores
-    cdef int64_t counts[7]
-    cdef list trace_steps
+    cdef Lane lanes[LANES]
+    cdef int64_t counts[COUNTED]
+    cdef list steps                 # of the sentence that is being traced
 
     def __cinit__(self, FrozenWeights weights, Program program, int labels, bint explicit_root, bint monotonic,
-                  bint single_root, int root_label):
+                  bint own_repairs, bint single_root, int root_label):
+        cdef int lane
+        if labels < 1 or weights.classes != 2 + (4 if own_repairs else 2) * labels or not 0 <= root_label < labels:
+            raise ModelError(f"a model with {weights.classes} classes does not fit {labels} labels")
         self.weights = weights
         self.program = program
         self.labels = labels
         self.explicit_root = explicit_root
         self.monotonic = monotonic
+        self.own_repairs = own_repairs
         self.single_root = single_root
         self.root_label = root_label
-        self.right_scores = <int32_t *>calloc(3 * weights.width, sizeof(int32_t))
-        if self.right_scores == NULL:
-            raise MemoryError()
-        self.scores = self.right_scores + 2 * weights.width
+        for lane in range(LANES):
+            self.lanes[lane].sentence = -1
+            self.lanes[lane].right_scores = <int32_t *>calloc(3 * weights.width, sizeof(int32_t))
+            if self.lanes[lane].right_scores == NULL:
+                raise MemoryError()
+            self.lanes[lane].scores = self.lanes[lane].right_scores + 2 * weights.width
 
     def __dealloc__(self):
-        release(&self.c)
-        free(self.left_kept)
-        free(self.left_scores)
-        free(self.right_scores)
+        cdef int lane
+        for lane in range(LANES):
+            release(&self.lanes[lane].c)
+            free(self.lanes[lane].left_kept)
+            free(self.lanes[lane].left_scores)
+            free(self.lanes[lane].right_scores)
 
-    cdef int make_room(self, int n) except -1 nogil:
-        reserve(&self.c, n)
-        if self.left_kept == NULL or n > self.kept_room:
-            free(self.left_kept)
-            free(self.left_scores)
-            self.kept_room = n + n // 2 + 64
-            self.left_kept = <Kept *>malloc(<size_t>(self.kept_room + 2) * sizeof(Kept))
-            self.left_scores = <int32_t *>malloc(
-                2 * <size_t>(self.kept_room + 2) * self.weights.width * sizeof(int32_t)
+    cdef int begin(self, Lane *lane, Sentences sentences, int64_t index) except -1 nogil:
+        """Put a sentence into a lane."""
+        cdef int n = length_of(sentences, index), word
+        reserve(&lane.c, n)
+        if lane.left_kept == NULL or n > lane.room:
+            free(lane.left_kept)
+            free(lane.left_scores)
+            lane.room = n + n // 2 + 64
+            lane.left_kept = <Kept *>malloc(<size_t>(lane.room + 2) * sizeof(Kept))
+            lane.left_scores = <int32_t *>malloc(
+                2 * <size_t>(lane.room + 2) * self.weights.width * sizeof(int32_t)
             )
-            if self.left_kept == NULL or self.left_scores == NULL:
+            if lane.left_kept == NULL or lane.left_scores == NULL:
                 with gil:
                     raise MemoryError("no memory for a sentence")
+        start(&lane.c, n, self.explicit_root)
+        for word in range(n + 2):
+            lane.left_kept[word].has_word = lane.left_kept[word].has_arcs = False
+        lane.right_kept.has_word = lane.right_kept.has_arcs = False
+        lane.values = values_of(sentences, index)
+        lane.sentence = index
         return 0
 
-    cdef void keep(self, Kept *kept, int32_t *scores, const uint64_t *values, int word, int arcs) noexcept nogil:
-        """Bring the scores of a focus word up to date."""
+    cdef inline int ask_for(self, Lane *lane, int group, const uint64_t *cells, int at) noexcept nogil:
+        """Make the keys of a group and call for their buckets."""
+        cdef int k, count = make_keys(&self.program.groups[group], cells, lane.keys + at)
+        for k in range(at, at + count):
+            self.weights.prefetch_bucket(lane.keys[k])
+        lane.counts[group] = count
+        return count
+
+    cdef int ask_for_word(self, Lane *lane, Kept *kept, int word, int arcs, int at) noexcept nogil:
+        """Ask for what is new about a focus word."""
         cdef uint64_t cells[MOST_CELLS]
-        cdef uint64_t keys[MOST_TEMPLATES]
-        cdef Group *group
-        cdef int count
+        cdef Group *group = &self.program.groups[arcs]
+        cdef int count = 0
+        lane.counts[word] = lane.counts[arcs] = 0
+        load_cells(group, &lane.c, lane.values, self.program.width, cells)
+        if not kept.has_arcs or memcmp(kept.cells, cells, group.cells * sizeof(uint64_t)) != 0:
+            memcpy(kept.cells, cells, group.cells * sizeof(uint64_t))
+            kept.has_arcs = True
+            count = self.ask_for(lane, arcs, cells, at)
         if not kept.has_word:
-            group = &self.program.groups[word]
-            load_cells(group, &self.c, values, self.program.width, cells)
-            count = make_keys(group, cells, keys)
-            self.weights.prefetch(keys, count)
-            memset(scores, 0, self.weights.width * sizeof(int32_t))
-            self.weights.score(keys, count, scores)
+            load_cells(&self.program.groups[word], &lane.c, lane.values, self.program.width, cells)
             kept.has_word = True
-        group = &self.program.groups[arcs]
-        load_cells(group, &self.c, values, self.program.width, cells)
-        if kept.has_arcs and memcmp(kept.cells, cells, group.cells * sizeof(uint64_t)) == 0:
-            return
-        memcpy(kept.cells, cells, group.cells * sizeof(uint64_t))
-        kept.has_arcs = True
-        count = make_keys(group, cells, keys)
-        self.weights.prefetch(keys, count)
-        scores += self.weights.width
-        memset(scores, 0, self.weights.width * sizeof(int32_t))
-        self.weights.score(keys, count, scores)
+            count += self.ask_for(lane, word, cells, at + count)
+        return count
 
-    cdef void score(self, const uint64_t *values) noexcept nogil:
-        """Scores of all classes in the configuration."""
+    cdef void ask(self, Lane *lane) noexcept nogil:
+        """First turn: what does this configuration need?"""
         cdef uint64_t cells[MOST_CELLS]
-        cdef uint64_t keys[MOST_TEMPLATES]
-        cdef Group *pair = &self.program.groups[PAIR]
-        cdef int count, width = self.weights.width
-        cdef int32_t *left = self.left_scores + 2 * <size_t>self.c.i * width
-        load_cells(pair, &self.c, values, self.program.width, cells)
-        count = make_keys(pair, cells, keys)
-        self.weights.prefetch(keys, count)
-        self.keep(&self.left_kept[self.c.i], left, values, LEFT_WORD, LEFT_ARCS)
-        self.keep(&self.right_kept, self.right_scores, values, RIGHT_WORD, RIGHT_ARCS)
-        covington_sum_4(self.scores, left, left + width, self.right_scores, self.right_scores + width, width)
-        self.weights.score(keys, count, self.scores)
+        cdef int at
+        load_cells(&self.program.groups[PAIR], &lane.c, lane.values, self.program.width, cells)
+        at = self.ask_for(lane, PAIR, cells, 0)
+        at += self.ask_for_word(lane, &lane.left_kept[lane.c.i], LEFT_WORD, LEFT_ARCS, at)
+        self.ask_for_word(lane, &lane.right_kept, RIGHT_WORD, RIGHT_ARCS, at)
 
-    cdef int best_label(self, int transition) noexcept nogil:
-        """The best class of LeftArc or RightArc."""
-        cdef int number, first = 2 if transition == LEFT_ARC else 2 + self.labels
-        cdef int best = first
+    cdef void look_up(self, Lane *lane) noexcept nogil:
+        """Second turn: find the features and call for the rows of those that have one."""
+        cdef int k, group, count = 0
+        for group in range(GROUPS):
+            count += lane.counts[group]
+        for k in range(count):
+            lane.places[k] = self.weights.find(lane.keys[k])
+            if lane.places[k] != NULL:
+                self.weights.prefetch_row(lane.places[k])
+
+    cdef inline int add(self, Lane *lane, int group, int at, int32_t *scores) noexcept nogil:
+        """Add up the weights of a group that was asked for."""
+        cdef int k
+        for k in range(at, at + lane.counts[group]):
+            if lane.places[k] != NULL:
+                self.weights.add(lane.places[k], scores)
+        return lane.counts[group]
+
+    cdef int renew(self, Lane *lane, int32_t *scores, int word, int arcs, int at) noexcept nogil:
+        """Replace what is new of a focus word's kept scores."""
+        cdef int width = self.weights.width, count = 0
+        if lane.counts[arcs]:
+            memset(scores + width, 0, width * sizeof(int32_t))
+            count += self.add(lane, arcs, at, scores + width)
+        if lane.counts[word]:
+            memset(scores, 0, width * sizeof(int32_t))
+            count += self.add(lane, word, at + count, scores)
+        return count
+
+    cdef void score(self, Lane *lane) noexcept nogil:
+        """Third turn: the scores of all classes."""
+        cdef int width = self.weights.width, at = lane.counts[PAIR]
+        cdef int32_t *left = lane.left_scores + 2 * <size_t>lane.c.i * width
+        cdef int32_t *right = lane.right_scores
+        at += self.renew(lane, left, LEFT_WORD, LEFT_ARCS, at)
+        self.renew(lane, right, RIGHT_WORD, RIGHT_ARCS, at)
+        covington_sum_4(lane.scores, left, left + width, right, right + width, width)
+        self.add(lane, PAIR, 0, lane.scores)
+
+    cdef int best_arc(self, Lane *lane, int transition) noexcept nogil:
+        """The best class of LeftArc or RightArc in the configuration."""
+        cdef int number, best, first = 2, dependent = lane.c.i, head = lane.c.j
+        if transition == RIGHT_ARC:
+            first += self.labels
+            dependent, head = head, dependent
+        if self.own_repairs and (
+            lane.c.head[dependent] != lane.c.nothing or is_ancestor(lane.c.head, dependent, head)
+        ):
+            first += 2 * self.labels
+        best = first
         for number in range(first + 1, first + self.labels):
-            if self.scores[number] > self.scores[best]:
+            if lane.scores[number] > lane.scores[best]:
                 best = number
         return best
 
-    cdef int decide(self, int32_t *margin) noexcept nogil:
+    cdef int decide(self, Lane *lane, int32_t *margin) noexcept nogil:
         """The best class that is allowed; the margin is its lead over the best other transition."""
         cdef int numbers[4]
         cdef int32_t score, second = NEVER
         cdef int transition, best = 0
         numbers[0], numbers[1] = 0, 1
-        numbers[2] = self.best_label(LEFT_ARC)
-        numbers[3] = self.best_label(RIGHT_ARC)
-        if self.c.i == 0 or (self.monotonic and not left_arc_is_monotonic(&self.c)):
-            numbers[2] = -1
-        if self.monotonic and not right_arc_is_monotonic(&self.c):
-            numbers[3] = -1
+        numbers[2] = numbers[3] = -1
+        if lane.c.i > 0 and not (self.monotonic and not left_arc_is_monotonic(&lane.c)):
+            numbers[2] = self.best_arc(lane, LEFT_ARC)
+        if not (self.monotonic and not right_arc_is_monotonic(&lane.c)):
+            numbers[3] = self.best_arc(lane, RIGHT_ARC)
         for transition in range(1, 4):
             if numbers[transition] < 0:
                 continue
-            score = self.scores[numbers[transition]]
-            if score > self.scores[numbers[best]]:
-                second = self.scores[numbers[best]]
+            score = lane.scores[numbers[transition]]
+            if score > lane.scores[numbers[best]]:
+                second = lane.scores[numbers[best]]
                 best = transition
             elif score > second:
                 second = score
-        margin[0] = self.scores[numbers[best]] - second
+        margin[0] = lane.scores[numbers[best]] - second
         return numbers[best]
 
-    cdef void parse(self, const uint64_t *values, int n, const int32_t *gold, float *margins) noexcept nogil:
-        """Parse one sentence; the result is in the configuration."""
-        cdef int number, word, dependent, old, removed
-        cdef int32_t margin
-        start(&self.c, n, self.explicit_root)
-        for word in range(n + 2):
-            self.left_kept[word].has_word = self.left_kept[word].has_arcs = False
-        while self.c.j <= n:
-            if self.c.i < self.c.first:
-                self.counts[<int>SHIFT] += 1
-                shift(&self.c)
-                self.right_kept.has_word = self.right_kept.has_arcs = False
-                continue
-            self.score(values)
-            number = self.decide(&margin)
-            if self.trace_steps is not None:
-                with gil:
-                    self.trace_steps.append((self.c.i, self.c.j, number, self.scores[number], margin))
-            if number == 0:
-                self.counts[<int>SHIFT] += 1
-                shift(&self.c)
-                self.right_kept.has_word = self.right_kept.has_arcs = False
-                continue
-            if number == 1:
-                self.counts[<int>NO_ARC] += 1
-                no_arc(&self.c)
-                continue
-            dependent = self.c.i if number < 2 + self.labels else self.c.j
-            old = self.c.head[dependent]
-            if margins != NULL:
-                margins[dependent] = <float>margin
-            if number < 2 + self.labels:
-                self.counts[<int>LEFT_ARC] += 1
-                removed = left_arc(&self.c, number - 2)
-            else:
-                self.counts[<int>RIGHT_ARC] += 1
-                removed = right_arc(&self.c, number - 2 - self.labels)
-            if removed:
-                self.counts[4] += 1
-                if gold != NULL:
-                    if self.c.head[dependent] == gold[dependent - 1]:
-                        self.counts[5] += 1
-                    elif old == gold[dependent - 1] and old != self.c.nothing:
-                        self.counts[6] += 1
-        self.finish(values)
+    cdef void take(self, Lane *lane, int number, int32_t margin, const int32_t *gold, float *margins) noexcept nogil:
+        """Apply a class and count what it does."""
+        cdef int dependent, old, removed, label = (number - 2) % self.labels
+        if number == 0:
+            self.counts[<int>SHIFT] += 1
+            shift(&lane.c)
+            lane.right_kept.has_word = lane.right_kept.has_arcs = False
+            return
+        if number == 1:
+            self.counts[<int>NO_ARC] += 1
+            no_arc(&lane.c)
+            return
+        if (number - 2) // self.labels % 2 == 0:
+            self.counts[<int>LEFT_ARC] += 1
+            dependent = lane.c.i
+            old = lane.c.head[dependent]
+            removed = left_arc(&lane.c, label)
+        else:
+            self.counts[<int>RIGHT_ARC] += 1
+            dependent = lane.c.j
+            old = lane.c.head[dependent]
+            removed = right_arc(&lane.c, label)
+        if margins != NULL:
+            margins[dependent] = <float>margin
+        if removed:
+            self.counts[NON_MONOTONIC] += 1
+            if gold != NULL:
+                if lane.c.head[dependent] == gold[dependent]:
+                    self.counts[REPAIRS_TO_GOLD] += 1
+                elif old == gold[dependent] and old != lane.c.nothing:
+                    self.counts[REPAIRS_HARMFUL] += 1
 
-    cdef void finish(self, const uint64_t *values) noexcept nogil:
+    cdef void finish(self, Lane *lane) noexcept nogil:
         """Make a tree of the forest: words without a head hang from the root, or from its one dependent."""
-        cdef int word, root = 0, roots = 0
-        for word in range(1, self.c.n + 1):
-            if self.c.head[word] <= 0:
-                roots += 1
-                if root == 0:
-                    root = word
-        for word in range(1, self.c.n + 1):
-            if self.c.head[word] > 0:
+        cdef int word, root = 0
+        for word in range(lane.c.n, 0, -1):
+            if lane.c.head[word] <= 0:
+                root = word
+        for word in range(1, lane.c.n + 1):
+            if lane.c.head[word] > 0:
                 continue
             if self.single_root and word != root:
-                self.hang(values, word, root)
+                self.hang(lane, word, root)
             else:
-                self.c.head[word] = 0
-                if self.c.label[word] < 0:
-                    self.c.label[word] = self.root_label
+                lane.c.head[word] = 0
+                if lane.c.label[word] < 0:
+                    lane.c.label[word] = self.root_label
 
-    cdef void hang(self, const uint64_t *values, int word, int root) noexcept nogil:
+    cdef void hang(self, Lane *lane, int word, int root) noexcept nogil:
         """Attach a left-over word to the root's dependent, with the label that the model likes best there."""
-        cdef int label
-        detach(&self.c, word)
-        self.c.i = word if word < root else root
-        self.c.j = root if word < root else word
-        find_open_words(&self.c)
-        self.right_kept.has_word = self.right_kept.has_arcs = False
-        self.score(values)
-        if word < root:
-            label = self.best_label(LEFT_ARC) - 2
-        else:
-            label = self.best_label(RIGHT_ARC) - 2 - self.labels
-        attach(&self.c, word, root, label)
+        cdef int number
+        detach(&lane.c, word)
+        lane.c.i = word if word < root else root
+        lane.c.j = root if word < root else word
+        find_open_words(&lane.c)
+        lane.right_kept.has_word = lane.right_kept.has_arcs = False
+        self.ask(lane)
+        self.look_up(lane)
+        self.score(lane)
+        number = self.best_arc(lane, LEFT_ARC if word < root else RIGHT_ARC)
+        attach(&lane.c, word, root, (number - 2) % self.labels)
 
     def run(self, Sentences sentences, int64_t first, int64_t last, int64_t longest, int32_t[::1] heads,
             int32_t[::1] labels, float[::1] margins=None, const int32_t[::1] gold=None):
-        """Parse the sentences first..last-1; longer ones than `longest` are left with label -1."""
-        cdef int64_t index, base
-        cdef int n, word
-        cdef const int32_t *gold_heads = NULL
-        cdef float *margin = NULL
+        """Parse the sentences first..last-1; longer ones than `longest` are left as they are."""
+        cdef int64_t following = first, base
+        cdef int number, busy = 1, word, l
+        cdef int32_t margin
+        cdef Lane *lane
         if sentences.tokens == 0:
             return
         with nogil:
-            for index in range(first, last):
-                n = length_of(sentences, index)
-                if n == 0 or n > longest:
-                    continue
-                base = sentences.offsets[index]
-                if gold is not None:
-                    gold_heads = &gold[base]
-                if margins is not None:
-                    margin = &margins[base] - 1
-                self.make_room(n)
-                self.parse(values_of(sentences, index), n, gold_heads, margin)
-                for word in range(1, n + 1):
-                    heads[base + word - 1] = self.c.head[word]
-                    labels[base + word - 1] = self.c.label[word]
+            while busy:
+                busy = 0
+                for l in range(LANES):
+                    lane = &self.lanes[l]
+                    if lane.sentence < 0:
+                        while following < last and not 0 < length_of(sentences, following) <= longest:
+                            following += 1
+                        if following == last:
+                            continue
+                        self.begin(lane, sentences, following)
+                        following += 1
+                    busy += 1
+                    while lane.c.i < lane.c.first and lane.c.j <= lane.c.n:
+                        self.take(lane, 0, 0, NULL, NULL)       # nothing but Shift is possible
+                    if lane.c.j <= lane.c.n:
+                        self.ask(lane)
+                for l in range(LANES):
+                    lane = &self.lanes[l]
+                    if lane.sentence >= 0 and lane.c.j <= lane.c.n:
+                        self.look_up(lane)
+                for l in range(LANES):
+                    lane = &self.lanes[l]
+                    if lane.sentence < 0:
+                        continue
+                    base = sentences.offsets[lane.sentence]
+                    if lane.c.j <= lane.c.n:
+                        self.score(lane)
+                        number = self.decide(lane, &margin)
+                        if self.steps is not None:
+                            with gil:
+                                self.steps.append((lane.c.i, lane.c.j, number, lane.scores[number], margin))
+                        self.take(lane, number, margin, NULL if gold is None else &gold[base] - 1,
+                                  NULL if margins is None else &margins[base] - 1)
+                    if lane.c.j > lane.c.n:
+                        self.finish(lane)
+                        for word in range(1, lane.c.n + 1):
+                            heads[base + word - 1] = lane.c.head[word]
+                            labels[base + word - 1] = lane.c.label[word]
+                        lane.sentence = -1
 
     def take_counts(self):
         """Transitions by kind and the error analysis since the last call."""
@@ -294,9 +378,9 @@ cdef class Decoder:
     def trace(self, Sentences sentences):
         """The steps of the first sentence: (i, j, class, score, margin)."""
         words = np.empty(sentences.tokens, dtype=np.int32)
-        self.trace_steps = []
+        self.steps = []
         try:
             self.run(sentences, 0, 1, 1 << 30, words, words.copy())
-            return self.trace_steps
+            return self.steps
         finally:
-            self.trace_steps = None
+            self.steps = None

@@ -23,6 +23,8 @@ cdef struct Place:
     Pair pairs[PAIRS]       # or ROW with the length (0: dense), then where it starts
 
 
+# The methods are the stages of a look-up: `prefetch_bucket`, `find`, `prefetch_row`, `add`. A caller who has other
+# work to do between them (decoder.pyx) never waits for memory.
 cdef class FrozenWeights:
     cdef object owner               # keeps the memory map alive
     cdef const Place *places
@@ -32,5 +34,7 @@ cdef class FrozenWeights:
     cdef readonly int classes
     cdef readonly int width         # classes rounded up to a power of two: a class number masked by it is safe
 
-    cdef void prefetch(self, const uint64_t *keys, int count) noexcept nogil
-    cdef void score(self, const uint64_t *keys, int count, int32_t *scores) noexcept nogil
+    cdef const Place *find(self, uint64_t key) noexcept nogil
+    cdef void prefetch_bucket(self, uint64_t key) noexcept nogil
+    cdef void prefetch_row(self, const Place *place) noexcept nogil
+    cdef void add(self, const Place *place, int32_t *scores) noexcept nogil

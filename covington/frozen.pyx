@@ -56,47 +56,49 @@ cdef class FrozenWeights:
         if self.rows_length:
             self.rows = <const Pair *>&rows[0]
 
-    cdef void prefetch(self, const uint64_t *keys, int count) noexcept nogil:
-        cdef int k
-        for k in range(count):
-            covington_prefetch(self.places + PLACES * bucket_of(keys[k], self.buckets))
+    cdef void prefetch_bucket(self, uint64_t key) noexcept nogil:
+        covington_prefetch(self.places + PLACES * bucket_of(key, self.buckets))
 
-    cdef void score(self, const uint64_t *keys, int count, int32_t *scores) noexcept nogil:
-        """Add the weights of all features to the scores; `scores` has `width` places."""
-        cdef int k, p, e, length, mask = self.width - 1
-        cdef uint64_t bucket, start, looked
-        cdef uint32_t fingerprint
+    cdef const Place *find(self, uint64_t key) noexcept nogil:
+        """The place of a feature; NULL if the model does not know it."""
+        cdef uint64_t bucket = bucket_of(key, self.buckets), looked
+        cdef uint32_t fingerprint = fingerprint_of(key)
         cdef const Place *place
-        cdef const Pair *pairs
-        for k in range(count):
-            bucket = bucket_of(keys[k], self.buckets)
-            fingerprint = fingerprint_of(keys[k])
-            for looked in range(self.buckets):
-                place = self.places + PLACES * bucket
-                for p in range(PLACES):
-                    if place[p].fingerprint == fingerprint:
-                        break
-                else:
-                    if place[PLACES - 1].fingerprint == 0:
-                        break                                   # the bucket has room: the feature is not there
-                    bucket += 1                                 # a full bucket flows over into the next
-                    if bucket == self.buckets:
-                        bucket = 0
-                    continue
-                pairs = &place[p].pairs[0]
-                if pairs[0].number != ROW:
-                    for e in range(PAIRS):                      # pairs that are not needed add 0
-                        scores[pairs[e].number & mask] += pairs[e].weight
-                    break
-                length = <uint16_t>pairs[0].weight
-                start = (<const uint32_t *>pairs)[1]
-                if length == 0:
-                    if start + (self.classes + 1) // 2 <= self.rows_length:
-                        covington_add_row(scores, <const int16_t *>(self.rows + start), self.classes)
-                elif start + length <= self.rows_length:
-                    for e in range(length):
-                        scores[self.rows[start + e].number & mask] += self.rows[start + e].weight
-                break
+        cdef int p
+        for looked in range(self.buckets):
+            place = self.places + PLACES * bucket
+            for p in range(PLACES):
+                if place[p].fingerprint == fingerprint:
+                    return place + p
+            if place[PLACES - 1].fingerprint == 0:
+                return NULL
+            bucket += 1                                 # a full bucket flows over into the next
+            if bucket == self.buckets:
+                bucket = 0
+        return NULL
+
+    cdef void prefetch_row(self, const Place *place) noexcept nogil:
+        if place.pairs[0].number == ROW:
+            covington_prefetch(self.rows + (<const uint32_t *>place)[2])
+
+    cdef void add(self, const Place *place, int32_t *scores) noexcept nogil:
+        """Add the weights of a feature to the scores, which have `width` places."""
+        cdef int e, length, mask = self.width - 1
+        cdef uint64_t start
+        cdef const Pair *pairs = &place.pairs[0]
+        if pairs[0].number != ROW:
+            for e in range(PAIRS):                      # pairs that are not needed add 0
+                scores[pairs[e].number & mask] += pairs[e].weight
+            return
+        length = <uint16_t>pairs[0].weight
+        start = (<const uint32_t *>place)[2]
+        if length == 0:
+            if start + (self.classes + 1) // 2 <= self.rows_length:
+                covington_add_row(scores, <const int16_t *>(self.rows + start), self.classes)
+        elif start + length <= self.rows_length:
+            pairs = self.rows + start
+            for e in range(length):
+                scores[pairs[e].number & mask] += pairs[e].weight
 
 
 def lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, const uint16_t[::1] numbers,

@@ -11,6 +11,7 @@ class Learner:
         labels: int,
         oracle: int,
         explicit_root: bool,
+        own_repairs: bool,
         target_rule: int,
         guesses: bool,
         idle_repairs: bool,

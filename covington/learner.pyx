@@ -20,7 +20,7 @@ from covington.hashing cimport SEED, finish, mix
 from covington.recording cimport Recorder
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
-    LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, left_arc, left_arc_is_monotonic, no_arc, release, reserve,
+    LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, is_ancestor, left_arc, left_arc_is_monotonic, no_arc, release, reserve,
     right_arc, right_arc_is_monotonic, shift, start,
 )
 from covington.weights cimport UNIT, Weights
@@ -59,6 +59,7 @@ cdef class Learner:
     cdef int labels
     cdef int oracle
     cdef bint explicit_root
+    cdef bint own_repairs           # do arcs that replace another have classes of their own?
     cdef int target_rule            # see training.TARGET
     cdef bint guesses               # are premature guesses accepted?
     cdef bint idle_repairs          # are wrong arcs accepted that replace another arc?
@@ -79,7 +80,8 @@ cdef class Learner:
     cdef int64_t *right_scores
     cdef public Recorder recorder   # writes down the configurations that are met, if there is one
 
-    def __cinit__(self, Program program, int labels, int oracle, bint explicit_root, int target_rule, bint guesses,
+    def __cinit__(self, Program program, int labels, int oracle, bint explicit_root, bint own_repairs,
+                  int target_rule, bint guesses,
                   bint idle_repairs, double explore, int explore_from, uint64_t seed):
         self.program = program
         self.labels = labels
@@ -91,7 +93,8 @@ cdef class Learner:
         self.explore = explore
         self.explore_from = explore_from
         self.seed = seed
-        self.classes = 2 + 2 * labels
+        self.classes = 2 + (4 if own_repairs else 2) * labels
+        self.own_repairs = own_repairs
         self.version = 1
         self.scores = <int64_t *>calloc(3 * self.classes, sizeof(int64_t))
         if self.scores == NULL:
@@ -191,23 +194,32 @@ cdef class Learner:
         self.version += 1
         return 0
 
+    cdef int first_class(self, int transition) noexcept nogil:
+        """The first of the classes, one per label, by which an arc transition can be taken here."""
+        cdef int first = 2, dependent = self.c.i, head = self.c.j
+        if transition == RIGHT_ARC:
+            first += self.labels
+            dependent, head = head, dependent
+        if self.own_repairs and (
+            self.c.head[dependent] != self.c.nothing or is_ancestor(self.c.head, dependent, head)
+        ):
+            first += 2 * self.labels
+        return first
+
     cdef void choose(self, Choice *choice) noexcept nogil:
         """The best class for each transition; arcs that the system forbids have no class."""
-        cdef int label, left = 2, right = 2 + self.labels
+        cdef int label, first, best, transition
         cdef const int64_t *scores = self.scores
-        choice.score[<int>SHIFT] = scores[0]
-        choice.number[<int>SHIFT] = 0
-        choice.score[<int>NO_ARC] = scores[1]
-        choice.number[<int>NO_ARC] = 1
-        for label in range(1, self.labels):
-            if scores[2 + label] > scores[left]:
-                left = 2 + label
-            if scores[2 + self.labels + label] > scores[right]:
-                right = 2 + self.labels + label
-        choice.score[<int>LEFT_ARC] = scores[left]
-        choice.number[<int>LEFT_ARC] = left
-        choice.score[<int>RIGHT_ARC] = scores[right]
-        choice.number[<int>RIGHT_ARC] = right
+        for transition in range(2):
+            choice.score[transition] = scores[transition]
+            choice.number[transition] = transition
+        for transition in range(2, 4):
+            best = first = self.first_class(transition)
+            for label in range(1, self.labels):
+                if scores[first + label] > scores[best]:
+                    best = first + label
+            choice.score[transition] = scores[best]
+            choice.number[transition] = best
         if self.c.i == 0 or (self.oracle <= MONOTONIC and not left_arc_is_monotonic(&self.c)):
             choice.number[<int>LEFT_ARC] = -1
         if self.oracle <= MONOTONIC and not right_arc_is_monotonic(&self.c):
@@ -229,9 +241,9 @@ cdef class Learner:
         if costs.loss[transition] != costs.best or choice.number[transition] < 0:
             return -1
         if transition == LEFT_ARC and costs.left_is_gold:
-            return 2 + self.gold.label[self.c.i]
+            return self.first_class(LEFT_ARC) + self.gold.label[self.c.i]
         if transition == RIGHT_ARC and costs.right_is_gold:
-            return 2 + self.labels + self.gold.label[self.c.j]
+            return self.first_class(RIGHT_ARC) + self.gold.label[self.c.j]
         if transition >= LEFT_ARC and not self.is_welcome(self.c.i if transition == LEFT_ARC else self.c.j):
             return -1
         return choice.number[transition]
@@ -267,10 +279,10 @@ cdef class Learner:
             shift(&self.c)
         elif number == 1:
             no_arc(&self.c)
-        elif number < 2 + self.labels:
-            left_arc(&self.c, number - 2)
+        elif (number - 2) // self.labels % 2 == 0:
+            left_arc(&self.c, (number - 2) % self.labels)
         else:
-            right_arc(&self.c, number - 2 - self.labels)
+            right_arc(&self.c, (number - 2) % self.labels)
         return self.is_wrong(i) + self.is_wrong(j) - before
 
     cdef inline int is_wrong(self, int word) noexcept nogil:

@@ -66,7 +66,7 @@ class Parser:
             self._program = Program([str(name) for name in self.metadata["templates"]])
             self._root_label = self.labels.index(self.metadata["root_label"])
             self._weights = FrozenWeights(
-                2 + 2 * len(self.labels), model.arrays["places"], model.arrays["rows"]
+                self.options.classes(len(self.labels)), model.arrays["places"], model.arrays["rows"]
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{model.path}: not a parser's model ({error})") from error
@@ -135,7 +135,7 @@ class Parser:
                 {
                     "i": i,
                     "j": j,
-                    "transition": TRANSITIONS[number if number < 2 else 2 + arc],
+                    "transition": TRANSITIONS[number if number < 2 else 2 + arc % 2],
                     "label": None if number < 2 else self.labels[label],
                     "score": score * self.scale,
                     "margin": margin * self.scale,
@@ -150,6 +150,7 @@ class Parser:
             len(self.labels),
             self.options.root == "explicit",
             self.options.monotonic,
+            self.options.own_repairs,
             single_root,
             self._root_label,
         )

@@ -31,9 +31,10 @@ ACCEPT = {
     "no-idle-repair": (True, False),
     "careful": (False, False),
 }
+REPAIRS = ("own", "shared")
 TARGET = ("canonical", "plain", "best")
 MIXING = ("uniform", "updates")
-MOST_LABELS = 32_000  # two classes each, numbered with 16 bits
+MOST_LABELS = 16_000  # up to four classes each, numbered with 16 bits
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class TrainingOptions:
     target: what an update moves towards. `canonical`: the gold arc if optimal, else Shift, else NoArc, else the
         best-scoring free arc; `best`: the best-scoring optimal transition.
     explore, explore_from: from that epoch on, the probability of following a wrong prediction.
+    repairs: `own` gives arcs that take another arc away weights of their own; `shared` is the paper's way, one class
+        per arc and label. Of no meaning for monotonic systems.
     tag: the column that the templates' PoS tag `p` is read from.
     """
 
@@ -58,6 +61,7 @@ class TrainingOptions:
     epochs: int = 15
     seed: int = 1
     tag: str = "upos"
+    repairs: str = "own"
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -67,6 +71,7 @@ class TrainingOptions:
             ("accept", tuple(ACCEPT)),
             ("target", TARGET),
             ("tag", ("upos", "xpos")),
+            ("repairs", REPAIRS),
         ):
             if getattr(self, name) not in allowed:
                 raise OptionError(f"{name} {getattr(self, name)!r} is none of {', '.join(allowed)}")
@@ -81,6 +86,15 @@ class TrainingOptions:
     def monotonic(self) -> bool:
         """Does the parser keep to the monotonic system?"""
         return self.oracle in ("static", "monotonic")
+
+    @property
+    def own_repairs(self) -> bool:
+        """Do arcs that replace another have classes of their own?"""
+        return self.repairs == "own" and not self.monotonic
+
+    def classes(self, labels: int) -> int:
+        """Shift, NoArc, and an arc to the left and to the right for every label."""
+        return 2 + (4 if self.own_repairs else 2) * labels
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -146,9 +160,8 @@ class Survey:
         """The label of words that hang from an implicit root: the most common one there."""
         return min(self.root_labels or self.labels, key=lambda label: (-self.root_labels[label], label))
 
-    @property
-    def classes(self) -> int:
-        return 2 + 2 * len(self.label_list)
+    def classes(self, options: TrainingOptions) -> int:
+        return options.classes(len(self.label_list))
 
     def templates(self, options: TrainingOptions) -> list[str]:
         """The names of the templates that this data has the columns for."""
@@ -210,6 +223,7 @@ def prepare(batches: Iterable[pa.RecordBatch], options: TrainingOptions, found: 
         len(found.label_list),
         ORACLES.index(options.oracle),
         options.root == "explicit",
+        options.own_repairs,
         TARGET.index(options.target),
         *ACCEPT[options.accept],
         options.explore,

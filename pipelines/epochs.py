@@ -195,7 +195,7 @@ class Training:
 
     def _weights_before(self, epoch: int, found: Survey) -> Weights:
         if epoch == 1:
-            return Weights(found.classes)
+            return Weights(found.classes(self.options))
         with here(self.weights_path(epoch - 1)) as path:
             return training.load_weights(path)
 

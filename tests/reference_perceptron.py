@@ -44,9 +44,16 @@ class Random:
         return order
 
 
+#: a transition, and whether it takes an arc away
+Class = tuple[Transition, bool]
+
+
 @dataclass
 class Perceptron:
-    """Weights by (feature, transition), and their sums over the steps, for averaging."""
+    """Weights by (feature, class), and their sums over the steps, for averaging.
+
+    A class is a transition; with `own_repairs` an arc that takes another one away is a class of its own.
+    """
 
     labels: Sequence[str]
     oracle: str
@@ -55,8 +62,9 @@ class Perceptron:
     explore: float
     explore_from: int
     seed: int
-    weights: defaultdict[tuple[str, Transition], int] = field(default_factory=lambda: defaultdict(int))
-    late: defaultdict[tuple[str, Transition], int] = field(default_factory=lambda: defaultdict(int))
+    own_repairs: bool
+    weights: defaultdict[tuple[str, Class], int] = field(default_factory=lambda: defaultdict(int))
+    late: defaultdict[tuple[str, Class], int] = field(default_factory=lambda: defaultdict(int))
     steps: int = 0
 
     def epoch(
@@ -75,9 +83,16 @@ class Perceptron:
                     c = system.apply(c, SHIFT)
                     continue
                 fired = features(c, sentence, self.root)
-                scores = {
-                    transition: sum(self.weights[feature, transition] for feature in fired)
+                classes = {
+                    transition: (
+                        transition,
+                        self.own_repairs and not c.arcs <= system.apply(c, transition).arcs,
+                    )
                     for transition in system.transitions(c, self.labels)
+                }
+                scores = {
+                    transition: sum(self.weights[feature, kind] for feature in fired)
+                    for transition, kind in classes.items()
                 }
                 self.steps += 1
                 predicted = max(scores, key=lambda transition: scores[transition])
@@ -87,28 +102,29 @@ class Perceptron:
                     wanted = oracles.target(*arguments, scores, self.labels)
                     if wanted is not None:
                         update = True
-                        self.update(fired, wanted, 1)
-                        self.update(fired, predicted, -1)
+                        self.update(fired, classes[wanted], 1)
+                        self.update(fired, classes[predicted], -1)
                         if not (exploring and (random.draw() >> 11) / (1 << 53) < self.explore):
                             followed = wanted
                 yield number, *to_heads(c, self.root), update
                 c = system.apply(c, followed)
 
-    def update(self, fired: list[str], transition: Transition, change: int) -> None:
+    def update(self, fired: list[str], kind: Class, change: int) -> None:
         for feature in fired:
-            self.weights[feature, transition] += change
-            self.late[feature, transition] += self.steps * change
+            self.weights[feature, kind] += change
+            self.late[feature, kind] += self.steps * change
 
-    def class_of(self, transition: Transition) -> int:
+    def class_of(self, kind: Class) -> int:
+        transition, repair = kind
         if transition in (SHIFT, NO_ARC):
             return 0 if transition == SHIFT else 1
-        label = self.labels.index(transition.label)
-        return 2 + label if transition.name == "LeftArc" else 2 + len(self.labels) + label
+        block = (transition.name == "RightArc") + 2 * repair
+        return 2 + block * len(self.labels) + self.labels.index(transition.label)
 
     def table(self) -> list[tuple[int, int, int]]:
         """(class, weight, sum over the steps) of every weight that was ever touched, sorted."""
         return sorted(
-            (self.class_of(transition), weight, self.steps * weight - self.late[feature, transition])
-            for (feature, transition), weight in self.weights.items()
-            if (feature, transition) in self.late
+            (self.class_of(kind), weight, self.steps * weight - self.late[feature, kind])
+            for (feature, kind), weight in self.weights.items()
+            if (feature, kind) in self.late
         )

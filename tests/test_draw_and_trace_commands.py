@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for oracle in ("monotonic", "upper"):
         options = TrainingOptions(oracle=oracle, templates="paper", target="best")
         found = survey([gold])
-        weights = Weights(found.classes)
+        weights = Weights(found.classes(options))
         shard = prepare([gold], options, found)
         for epoch in (1, 2, 3):
             train_epoch(weights, shard, epoch)

@@ -40,8 +40,18 @@ SENTENCES = random_sentences(14, 7)
 
 @pytest.mark.parametrize("root", ["implicit", "explicit"])
 @pytest.mark.parametrize(("accept", "aim"), list(RULES))
-@pytest.mark.parametrize("oracle", ["static", "monotonic", "lower", "pc-upper", "upper"])
-def test_learner_and_twin_walk_together(oracle: str, accept: str, aim: str, root: Root) -> None:
+@pytest.mark.parametrize(
+    ("oracle", "repairs"),
+    [
+        ("static", "own"),
+        ("monotonic", "own"),
+        ("lower", "own"),
+        ("pc-upper", "shared"),
+        ("upper", "shared"),
+        ("upper", "own"),
+    ],
+)
+def test_learner_and_twin_walk_together(oracle: str, repairs: str, accept: str, aim: str, root: Root) -> None:
     options = TrainingOptions(
         oracle=oracle,
         templates="paper",
@@ -51,6 +61,7 @@ def test_learner_and_twin_walk_together(oracle: str, accept: str, aim: str, root
         explore=0.6,
         explore_from=2,
         seed=3,
+        repairs=repairs,
     )
     data = batch(
         *(
@@ -60,9 +71,18 @@ def test_learner_and_twin_walk_together(oracle: str, accept: str, aim: str, root
     )
     found = survey([data])
     assert found.label_list == LABELS
-    shard, weights = prepare([data], options, found), Weights(found.classes)
+    shard, weights = prepare([data], options, found), Weights(found.classes(options))
     rule = RULES[accept, aim]
-    perceptron = Perceptron(LABELS, oracle, root, rule, options.explore, options.explore_from, options.seed)
+    perceptron = Perceptron(
+        LABELS,
+        oracle,
+        root,
+        rule,
+        options.explore,
+        options.explore_from,
+        options.seed,
+        options.own_repairs,
+    )
     trees = [(Sentence(forms, tags), tree(heads, labels)) for forms, tags, heads, labels in SENTENCES]
     for epoch in (1, 2, 3):
         shard.learner.recorder = Recorder(100_000)
