@@ -81,8 +81,8 @@ class ParseSentences(beam.PTransform):  # type: ignore[misc]
     >>> from covington.pipelines import ParseSentences, ReadSentences
     >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
     ...     shards = pipeline | ReadSentences(str(models.sample())) | ParseSentences("en_ewt")
-    ...     _ = shards | beam.Map(lambda shard: print(shard.sentences.column("head")[0]))
-    [3, 3, 7, 6, 6, 3, 0, 7, 10, 7, 7]
+    ...     _ = shards | beam.Map(lambda shard: print(shard.sentences.schema.names[-3:]))
+    ['model', 'flags', 'confidence']
     """
 
     model: str | Model = models.DEFAULT

@@ -1,0 +1,100 @@
+"""What `make demo` shows: the sample parsed to Parquet, a table of what was found, and one tree."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import covington
+from covington import drawing, drawing_text, models
+from covington.cli import main as command
+from covington.evaluation import count
+from covington.scores import scores
+from covington.tree_shape import projective
+
+LANGUAGES = {
+    "cs": "Czech",
+    "de": "German",
+    "en": "English",
+    "es": "Spanish",
+    "fi": "Finnish",
+    "fr": "French",
+    "he": "Hebrew",
+    "it": "Italian",
+    "ja": "Japanese",
+    "la": "Latin",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "tr": "Turkish",
+}
+
+
+def main(folder: str) -> int:
+    """Parse the sample into `folder` and show it."""
+    sample = models.sample()
+    shutil.rmtree(folder, ignore_errors=True)
+    print(f"$ covington parse {sample.name} -o {folder}/", flush=True)
+    code = command(["parse", str(sample), "-o", folder])
+    if code:
+        return code
+    gold = _whole(covington.read_conllu(sample))
+    parsed = _whole(covington.read_parquet(sorted(Path(folder).glob("shard-*.parquet"))[0]))
+    print(
+        f"\nThe model is {models.DEFAULT}: English. Other languages are here to show what it does not know.\n"
+    )
+    print(table(gold, parsed))
+    print("\nA non-projective tree that it found:\n")
+    print(drawing_text.draw(list(drawing.trees(parsed))[_shown(gold, parsed)]))
+    print(f"\nThe trees are in {folder}/*.parquet; `covington draw` makes pictures of them.")
+    return 0
+
+
+def table(gold: pa.RecordBatch, parsed: pa.RecordBatch) -> str:
+    """One line per language: sentences, words, crossing trees in gold and found, and attachment scores."""
+    languages = np.array([sent_id[:2] for sent_id in gold.column("sent_id").to_pylist()])
+    lines = [f"{'':12}{'sentences':>10}{'words':>8}{'non-projective':>16}{'found':>8}{'UAS':>8}{'LAS':>8}"]
+    for code in sorted(set(languages), key=lambda code: (code != "en", LANGUAGES[code])):
+        chosen = np.flatnonzero(languages == code)
+        sides = gold.take(chosen), parsed.take(chosen)
+        found: dict[str, Any] = scores(count(*sides), code, 0)
+        crossing = [int((~_trees(side)[1]).sum()) for side in sides]
+        lines.append(
+            f"{LANGUAGES[code]:12}{len(chosen):10}{found['tokens']:8}{crossing[0]:16}{crossing[1]:8}"
+            f"{found['uas']:8.1f}{found['las']:8.1f}"
+        )
+    return "\n".join(lines)
+
+
+def _shown(gold: pa.RecordBatch, parsed: pa.RecordBatch) -> int:
+    """The sentence to draw: the longest non-projective one with all heads right, or the first with one."""
+    right = [
+        a == b
+        for a, b in zip(gold.column("head").to_pylist(), parsed.column("head").to_pylist(), strict=True)
+    ]
+    lengths, straight = _trees(parsed)
+    order = np.lexsort((-lengths, ~np.array(right), straight))
+    return int(order[0])
+
+
+def _trees(batch: pa.RecordBatch) -> tuple[Any, Any]:
+    """The number of words of every sentence, and whether its tree is projective."""
+    heads = batch.column("head")
+    lengths = np.asarray(heads.value_lengths())
+    words = heads.flatten().to_numpy(zero_copy_only=False).astype(np.int64)
+    arcs = projective(words, lengths)
+    starts = np.cumsum(lengths) - lengths
+    return lengths, np.logical_and.reduceat(arcs, starts)
+
+
+def _whole(batches: Any) -> pa.RecordBatch:
+    return pa.Table.from_batches(list(batches)).combine_chunks().to_batches()[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else "demo-output"))
