@@ -181,8 +181,8 @@ def count(gold: pa.RecordBatch, system: pa.RecordBatch) -> Counts:
     """Compare two aligned batches (see covington.alignment.align). About 1.5 million words a second."""
     lengths = word_counts(gold)
     heads = [_heads(batch, lengths, known) for batch, known in ((gold, True), (system, False))]
-    codes, labels = _encode([_words(batch, "deprel") for batch in (gold, system)])
-    upos, (tags,) = _one(_encode([_words(gold, "upos")]))
+    codes, labels = _encode([_words(batch, "deprel", lengths) for batch in (gold, system)])
+    (tags,), upos = _encode([_words(gold, "upos", lengths)])
     right_head = heads[0] == heads[1]
     both = right_head & (codes[0] == codes[1])
     base = [label.split(":", 1)[0] for label in labels]
@@ -224,24 +224,34 @@ def sentence_scores(gold: pa.RecordBatch, system: pa.RecordBatch) -> IntArray:
     """Per sentence: words, words with the right head, with the right head and label; for significance."""
     lengths = word_counts(gold)
     heads = [_heads(batch, lengths, known) for batch, known in ((gold, True), (system, False))]
-    codes, _ = _encode([_words(batch, "deprel") for batch in (gold, system)])
+    codes, _ = _encode([_words(batch, "deprel", lengths) for batch in (gold, system)])
     right = heads[0] == heads[1]
     both = right & (codes[0] == codes[1])
     return np.stack([lengths, _per_sentence(right, lengths), _per_sentence(both, lengths)], axis=1)
 
 
-def _words(batch: pa.RecordBatch, name: str) -> pa.Array:
-    return pc.fill_null(batch.column(name).flatten(), "_")
+def _flat(batch: pa.RecordBatch, name: str, lengths: IntArray) -> pa.Array:
+    """A column of lists as one array with a value or null for every word; a list may be missing whole."""
+    column = batch.column(name)
+    counts = pc.list_value_length(column).fill_null(-1).to_numpy(zero_copy_only=False)
+    if np.array_equal(counts, lengths):
+        return column.flatten()
+    wrong = np.flatnonzero((counts != lengths) & (counts >= 0))
+    if len(wrong):
+        reason = f"{counts[wrong[0]]} values in column {name} for {lengths[wrong[0]]} words"
+        raise DataError(reason, **place(batch, int(wrong[0])))  # type: ignore[arg-type]
+    known = np.repeat(counts >= 0, lengths)
+    taken = np.where(known, np.cumsum(known) - 1, 0)
+    return column.flatten().take(pa.array(taken, mask=~known))
+
+
+def _words(batch: pa.RecordBatch, name: str, lengths: IntArray) -> pa.Array:
+    return _flat(batch, name, lengths).fill_null("_")
 
 
 def _heads(batch: pa.RecordBatch, lengths: IntArray, known: bool) -> IntArray:
     """Heads as numbers; a missing one is −1, and an error where it must be known."""
-    column = batch.column("head")
-    counts = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
-    head: IntArray = np.asarray(pc.fill_null(pc.cast(column.flatten(), pa.int64()), -1))
-    if not np.array_equal(counts, lengths):
-        row = int(np.flatnonzero(counts != lengths)[0])
-        raise DataError("not as many heads as words", **place(batch, row))  # type: ignore[arg-type]
+    head: IntArray = np.asarray(pc.cast(_flat(batch, "head", lengths), pa.int64()).fill_null(-1))
     if known and (head < 0).any():
         raise _bad(batch, lengths, head < 0, "a gold word has no head")
     outside = head > np.repeat(lengths, lengths)
@@ -265,10 +275,6 @@ def _encode(columns: list[pa.Array]) -> tuple[list[IntArray], list[str]]:
     codes = rank[np.asarray(encoded.indices)]
     cuts = np.cumsum([len(column) for column in columns])[:-1]
     return np.split(codes, cuts), [names[place] for place in order]
-
-
-def _one(encoded: tuple[list[IntArray], list[str]]) -> tuple[list[str], list[IntArray]]:
-    return encoded[1], encoded[0]
 
 
 def _n(chosen: BoolArray) -> int:

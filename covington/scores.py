@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -82,9 +83,8 @@ def _f1(right: np.int64, gold: np.int64, system: np.int64) -> float | None:
     return percent(2 * right, gold + system)
 
 
-def named(breakdown: Breakdown, name: object) -> Breakdown:
+def named(breakdown: Breakdown, name: Callable[[int], str]) -> Breakdown:
     """The same rows under the names that `name` gives to their numbers."""
-    assert callable(name)
     return Breakdown(tuple(name(number) for number in range(len(breakdown.keys))), breakdown.counts)
 
 
