@@ -17,7 +17,7 @@ from covington.conllu_rejects import Reject
 from covington.errors import DataError
 from covington.rejecting import RejectSink, judged
 from covington.schemas import PARSE, SENTENCE, VERSION, WORD_COLUMNS
-from covington.schemas.conform import conform
+from covington.schemas.conform import conform, require_tokens
 
 ROW_GROUP = 32_768  # sentences, about half a million words
 _LONGEST = 65_535
@@ -120,6 +120,7 @@ def rows(
             f"its schema is version {version.decode('utf-8', 'replace')}, this program knows {VERSION}",
             source=name,
         )
+    require_tokens(file.schema_arrow.names, name)
     known = {field.name for field in (*SENTENCE, *PARSE)}
     columns = [column for column in file.schema_arrow.names if column in known]
     yield from file.iter_batches(batch_size=batch_size, row_groups=groups, columns=columns, use_threads=False)

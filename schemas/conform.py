@@ -31,11 +31,7 @@ def conform(batch: pa.RecordBatch, source: str | None = None, first_position: in
     fields = [*SENTENCE, *(field for field in PARSE if field.name in batch.schema.names)]
     if [*batch.schema] == fields:
         return batch
-    if "tokens" not in batch.schema.names:
-        have = ", ".join(batch.schema.names) or "none"
-        raise DataError(
-            f"there is no column 'tokens' (a list of words per sentence); it has: {have}", source=source
-        )
+    require_tokens(batch.schema.names, source)
     arrays = []
     for field in fields:
         if field.name in batch.schema.names:
@@ -47,6 +43,14 @@ def conform(batch: pa.RecordBatch, source: str | None = None, first_position: in
         else:
             arrays.append(pa.nulls(batch.num_rows, field.type))
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, metadata=SENTENCE.metadata))
+
+
+def require_tokens(columns: Sequence[str], source: str | None) -> None:
+    """Without the words there is nothing to be done."""
+    if "tokens" not in columns:
+        have = ", ".join(columns) or "none"
+        reason = f"there is no column 'tokens' (a list of words per sentence); the columns are: {have}"
+        raise DataError(reason, source=source)
 
 
 def _column(array: pa.Array, field: pa.Field, source: str | None) -> pa.Array:

@@ -30,7 +30,9 @@ def fuzz(
         except Exception as error:
             place = Path(tempfile.gettempdir()) / f"covington-fuzz-{seed}.bin"
             place.write_bytes(data)
-            raise AssertionError(f"{type(error).__name__}: {error} (seed {seed}, input kept in {place})") from error
+            raise AssertionError(
+                f"{type(error).__name__}: {error} (seed {seed}, input kept in {place})"
+            ) from error
         answers[answer] = answers.get(answer, 0) + 1
     return answers
 

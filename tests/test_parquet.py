@@ -1,0 +1,200 @@
+"""Parquet: ours comes back whole and the same every time, others' is understood or refused with a reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import covington
+from covington import conllu, parquet
+from covington.errors import DataError
+from covington.schemas import PARSE, SENTENCE
+from tests import conllu_texts
+from tests.test_conllu import GOOD
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "x.parquet"
+
+
+def good(times: int = 1) -> pa.RecordBatch:
+    return conllu.parse_bytes((GOOD * times).encode(), "here", 0, 1)[0]
+
+
+def read(path: Path, **options: object) -> pa.Table:
+    return pa.Table.from_batches(covington.read_parquet(path, strict=True, **options))  # type: ignore[arg-type]
+
+
+@given(conllu_texts.oddly_written())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_there_and_back(path: Path, texts: tuple[str, bytes]) -> None:
+    batch, _ = conllu.parse_bytes(texts[1], "here", 0, 1)
+    covington.write_parquet([batch], path)
+    back = b"".join(
+        conllu.format_batch(part).to_pybytes() for part in covington.read_parquet(path, strict=True)
+    )
+    assert back.decode() == texts[0]
+
+
+def test_bytes_do_not_depend_on_the_batches(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "ROW_GROUP", 100)
+    batch = good(250)
+    covington.write_parquet([batch], path)
+    once = path.read_bytes()
+    covington.write_parquet((batch.slice(start, 7) for start in range(0, 250, 7)), path)
+    assert path.read_bytes() == once
+    covington.write_parquet(pa.Table.from_batches([batch]), path)
+    assert path.read_bytes() == once
+    file = pq.ParquetFile(path)
+    assert [file.metadata.row_group(group).num_rows for group in range(3)] == [100, 100, 50]
+    column = file.metadata.row_group(0).column(0)
+    assert column.compression == "ZSTD"
+    assert file.schema.column(3).path == "tokens.list.element"  # as the Parquet standard wants lists named
+    assert file.schema_arrow.metadata[b"covington.schema"] == b"1"
+
+
+def test_no_sentences(path: Path) -> None:
+    covington.write_parquet([], path)
+    assert list(covington.read_parquet(path)) == []
+    assert pq.read_schema(path).equals(SENTENCE)
+
+
+def test_columns_of_the_parser_come_along(path: Path) -> None:
+    batch = good()
+    values: list[object] = ["checksum", ["too-long"], [0.5, None, 1.0, 2.0]]
+    for field, value in zip(PARSE, values, strict=True):
+        batch = batch.append_column(field, pa.array([value], field.type))
+    covington.write_parquet([batch], path)
+    (row,) = read(path).to_pylist()
+    assert [row[field.name] for field in PARSE] == values
+
+
+OTHERS = {
+    "large": pa.large_list(pa.large_string()),
+    "dictionary": pa.list_(pa.dictionary(pa.int32(), pa.string())),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_other_types(path: Path, kind: str) -> None:
+    words = pa.array([["a", "_"], ["b"]]).cast(pa.list_(pa.string()))
+    lemmas = pa.array([["x", "_"], None], pa.list_(pa.string()))
+    columns = {"tokens": words, "lemmas": lemmas}
+    if kind == "dictionary":
+        columns = {name: pa.array(column.to_pylist(), OTHERS[kind]) for name, column in columns.items()}
+    elif kind == "large":
+        columns = {name: column.cast(OTHERS[kind]) for name, column in columns.items()}
+    pq.write_table(pa.table(columns), path)
+    table = read(path)
+    assert table.column("tokens").to_pylist() == [["a", "_"], ["b"]]
+    assert table.column("lemmas").to_pylist() == [["x", None], None]
+    assert table.column("source").to_pylist() == [str(path)] * 2
+    assert table.column("position").to_pylist() == [0, 1]
+    assert table.schema.equals(SENTENCE)
+
+
+@pytest.mark.parametrize(
+    "heads",
+    [
+        pa.array([["2", "0"], ["_"]]),
+        pa.array([["2", "0"], [""]], pa.large_list(pa.large_string())),
+        pa.array([[2, 0], [None]]),
+        pa.array([[2, 0], [None]], pa.list_(pa.int16())),
+        pa.array([["2", "0"], [None]], pa.list_(pa.dictionary(pa.int8(), pa.string()))),
+    ],
+    ids=lambda heads: str(heads.type),
+)
+def test_heads_as_text_or_numbers(path: Path, heads: pa.Array) -> None:
+    pq.write_table(pa.table({"tokens": [["a", "b"], ["c"]], "head": heads}), path)
+    assert read(path).column("head").to_pylist() == [[2, 0], [None]]
+
+
+def test_multiword_tokens_with_fewer_fields(path: Path) -> None:
+    nodes = [[{"id": "1-2", "form": "ab", "feats": "_", "misc": "X=Y"}], []]
+    columns = {
+        "sent_id": ["one", None],
+        "comments": [["__SENT_ID__", "newpar"], []],
+        "tokens": [["a", "b"], ["c"]],
+    }
+    pq.write_table(pa.table(columns | {"mwt": nodes}), path)
+    text = b"".join(
+        conllu.format_batch(batch).to_pybytes() for batch in covington.read_parquet(path)
+    ).decode()
+    assert text.startswith("# sent_id = one\n# newpar\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\tX=Y\n1\ta\t")
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"words": [["a"]]}, "no column 'tokens'.*the columns are: words"),
+        ({"tokens": ["a b"]}, "column 'tokens' is string where list"),
+        ({"tokens": [["a"]], "upos": [[3]]}, "column 'upos' .* class labels"),
+        ({"tokens": [["a"]], "head": [["x"]]}, "column 'head'"),
+        ({"tokens": [["a"]], "head": [[-1]]}, "column 'head'"),
+        ({"tokens": [["a"]], "head": [5]}, "column 'head'"),
+        ({"tokens": [["a"]], "mwt": [{"id": ["1-2"]}]}, "column 'mwt'"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_told(path: Path, columns: dict[str, object], reason: str) -> None:
+    pq.write_table(pa.table(columns), path)
+    with pytest.raises(DataError, match=reason) as raised:
+        read(path)
+    assert str(path) in str(raised.value)
+
+
+def test_rows_that_do_not_fit_are_rejected(path: Path) -> None:
+    rows = {
+        "sent_id": ["good", "short", "none", "far", "null", "good too"],
+        "tokens": [["a"], ["a", "b"], [], ["a"], None, ["a"]],
+        "lemmas": [["a"], ["a"], [], ["a"], None, None],
+        "head": [[0], [0, 1], [], [2], None, [0]],
+    }
+    pq.write_table(pa.table(rows), path)
+    rejects: list[pa.RecordBatch] = []
+    kept = pa.Table.from_batches(covington.read_parquet(path, rejects=rejects.append))
+    assert kept.column("sent_id").to_pylist() == ["good", "good too"]
+    assert kept.column("position").to_pylist() == [0, 5]
+    told = [
+        (row["sent_id"], row["position"], row["reason"]) for row in pa.Table.from_batches(rejects).to_pylist()
+    ]
+    assert told == [
+        ("short", 1, "'lemmas' has not as many entries as 'tokens'"),
+        ("none", 2, "it has no words"),
+        ("far", 3, "a head is outside the sentence"),
+        ("null", 4, "it has no words"),
+    ]
+    with pytest.raises(DataError, match="sentence short"):
+        read(path)
+
+
+def test_damaged_pages_are_noticed(path: Path) -> None:
+    covington.write_parquet([good(200)], path)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(DataError, match="Parquet"):
+        read(path)
+
+
+def test_strings_that_are_no_text_are_noticed(path: Path) -> None:
+    values = pa.array([b"\xff"]).view(pa.string())
+    pq.write_table(pa.table({"tokens": pa.ListArray.from_arrays(pa.array([0, 1], pa.int32()), values)}), path)
+    with pytest.raises(DataError, match="UTF8"):
+        read(path)
+
+
+def test_a_newer_schema_is_refused(path: Path) -> None:
+    table = pa.Table.from_batches([good()]).replace_schema_metadata({"covington.schema": "2"})
+    pq.write_table(table, path)
+    with pytest.raises(DataError, match="version 2"):
+        read(path)
+
+
+def test_batch_size(path: Path) -> None:
+    covington.write_parquet([good(10)], path)
+    assert [batch.num_rows for batch in covington.read_parquet(path, batch_size=4)] == [4, 4, 2]
