@@ -186,7 +186,7 @@ def execute(run: Run, folder: Path) -> dict[str, Any]:
     train = [batch for file in run.treebank.train for batch in read_sentences(file, strict=True)]
     found = survey(train)
     shard = prepare(train, run.options, found)
-    weights = Weights(found.classes(options))
+    weights = Weights(found.classes(run.options))
     model = folder / f"{run.key}.model"
     curve: list[dict[str, float]] = []
     seconds = 0.0

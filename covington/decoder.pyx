@@ -153,6 +153,26 @@ cdef class Decoder:
         lane.counts[group] = count
         return count
 
+    cdef inline int ask_for_pair(self, Lane *lane) noexcept nogil:
+        """Ask for the features of both focus words, but for those behind a gate that is shut."""
+        cdef uint64_t cells[MOST_CELLS]
+        cdef uint64_t keys[MOST_KEYS]
+        cdef bint is_open[MOST_KEYS]
+        cdef Group *pair = &self.program.groups[PAIR]
+        cdef int k, count, kept = 0
+        load_cells(pair, &lane.c, lane.values, self.program.width, cells)
+        count = make_keys(pair, cells, keys)
+        for k in range(count):
+            is_open[k] = self.weights.may_know(keys[k]) if k < pair.gates else (
+                pair.gate[k] < 0 or is_open[pair.gate[k]]
+            )
+            if is_open[k]:
+                self.weights.prefetch_bucket(keys[k])
+                lane.keys[kept] = keys[k]
+                kept += 1
+        lane.counts[PAIR] = kept
+        return kept
+
     cdef int ask_for_word(self, Lane *lane, Kept *kept, int word, int arcs, int at) noexcept nogil:
         """Ask for what is new about a focus word."""
         cdef uint64_t cells[MOST_CELLS]
@@ -172,10 +192,7 @@ cdef class Decoder:
 
     cdef void ask(self, Lane *lane) noexcept nogil:
         """First turn: what does this configuration need?"""
-        cdef uint64_t cells[MOST_CELLS]
-        cdef int at
-        load_cells(&self.program.groups[PAIR], &lane.c, lane.values, self.program.width, cells)
-        at = self.ask_for(lane, PAIR, cells, 0)
+        cdef int at = self.ask_for_pair(lane)
         at += self.ask_for_word(lane, &lane.left_kept[lane.c.i], LEFT_WORD, LEFT_ARCS, at)
         self.ask_for_word(lane, &lane.right_kept, RIGHT_WORD, RIGHT_ARCS, at)
 

@@ -15,6 +15,7 @@ cdef enum:
     MOST_TEMPLATES = 96     # templates in one group
     MOST_PARTS = 8          # values in one template
     MOST_KEYS = GROUPS * MOST_TEMPLATES
+    NUMBER_BITS = 0xFF      # of a key: which template it is of
     FARTHEST = 20           # longer distances are all one
 
 
@@ -24,6 +25,9 @@ cdef struct Group:
     int32_t source[MOST_CELLS]      # a word attribute (>= 0) or one of STATE_ATTRIBUTES (-1, -2, ...)
     int templates
     uint64_t seed[MOST_TEMPLATES]
+    uint64_t number[MOST_TEMPLATES]     # of the template in the whole list, from 1
+    int gate[MOST_TEMPLATES]            # the template of this group that must be known for this one to be, or -1
+    int gates                           # how many are gates themselves; they come first
     uint8_t parts[MOST_TEMPLATES]
     uint8_t part[MOST_TEMPLATES][MOST_PARTS]
 
@@ -33,6 +37,7 @@ cdef class Program:
     cdef readonly int width             # values per word
     cdef readonly list attributes       # the word attributes, fused ones included
     cdef readonly list names
+    cdef readonly dict gates            # template → the gate that it stands behind
 
 
 cdef void load_cells(const Group *group, const Configuration *c, const uint64_t *values, int width,

@@ -12,13 +12,24 @@ from covington.errors import OptionError
 cdef class Program:
     """The translation of a list of templates."""
 
+    @property
+    def gate_numbers(self):
+        """The numbers that the keys of gates carry."""
+        return sorted(1 + self.names.index(name) for name in set(self.gates.values()))
+
     def __cinit__(self, names):
         parsed = [tables.parse_template(name) for name in names]
         self.names = list(names)
         self.attributes = sorted({atom.word for template in parsed for atom in template.atoms if atom.word})
         self.width = len(self.attributes)
+        if len(parsed) > NUMBER_BITS:
+            raise OptionError(f"more than {NUMBER_BITS} templates")
+        self.gates = tables.gates(parsed)
         for number, name in enumerate(tables.GROUPS):
-            self.translate(number, [template for template in parsed if template.group == name])
+            group = [template for template in parsed if template.group == name]
+            # gates first, so that one loop can ask for them before anything behind them
+            group.sort(key=lambda template: template.name not in self.gates.values())
+            self.translate(number, group)
 
     def translate(self, int number, list templates):
         cdef Group *group = &self.groups[number]
@@ -27,9 +38,13 @@ cdef class Program:
         if len(templates) > MOST_TEMPLATES:
             raise OptionError(f"more than {MOST_TEMPLATES} templates of one kind")
         group.templates = len(templates)
+        group.gates = sum(template.name in self.gates.values() for template in templates)
         for t, template in enumerate(templates):
             name = template.name.encode()
             group.seed[t] = hash_bytes(name, len(name))
+            group.number[t] = 1 + self.names.index(template.name)
+            gate = self.gates.get(template.name)
+            group.gate[t] = -1 if gate is None else [other.name for other in templates].index(gate)
             parts = [(atom.node, atom.word) for atom in template.atoms if atom.word]
             parts += [(atom.node, state) for atom in template.atoms for state in atom.state]
             if len(parts) > MOST_PARTS:
@@ -107,12 +122,12 @@ cdef void load_cells(const Group *group, const Configuration *c, const uint64_t 
 
 
 cdef int make_keys(const Group *group, const uint64_t *cells, uint64_t *keys) noexcept nogil:
-    """One key per template; 0 is left for empty places in tables."""
+    """One key per template; its low bits say which one, and so it is never 0."""
     cdef int t, p
     cdef uint64_t key
     for t in range(group.templates):
         key = group.seed[t]
         for p in range(group.parts[t]):
             key = mix(key, cells[group.part[t][p]])
-        keys[t] = key if key != 0 else 1
+        keys[t] = (key & ~<uint64_t>NUMBER_BITS) | group.number[t]
     return group.templates

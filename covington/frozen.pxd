@@ -31,9 +31,12 @@ cdef class FrozenWeights:
     cdef uint64_t buckets
     cdef const Pair *rows
     cdef uint64_t rows_length
+    cdef const uint64_t *filter     # a Bloom filter of all pairs of words that were met in training
+    cdef uint64_t filter_mask
     cdef readonly int classes
     cdef readonly int width         # classes rounded up to a power of two: a class number masked by it is safe
 
+    cdef bint may_know(self, uint64_t key) noexcept nogil
     cdef const Place *find(self, uint64_t key) noexcept nogil
     cdef void prefetch_bucket(self, uint64_t key) noexcept nogil
     cdef void prefetch_row(self, const Place *place) noexcept nogil

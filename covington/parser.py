@@ -66,7 +66,10 @@ class Parser:
             self._program = Program([str(name) for name in self.metadata["templates"]])
             self._root_label = self.labels.index(self.metadata["root_label"])
             self._weights = FrozenWeights(
-                self.options.classes(len(self.labels)), model.arrays["places"], model.arrays["rows"]
+                self.options.classes(len(self.labels)),
+                model.arrays["places"],
+                model.arrays["rows"],
+                model.arrays["filter"],
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{model.path}: not a parser's model ({error})") from error

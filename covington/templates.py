@@ -82,6 +82,8 @@ WORD_ATTRIBUTES = {
     "z": ("tokens", "suffix"),
     "c": ("tokens", "shape"),
 }
+#: attributes with so many values that most pairs of them are never met
+LEXICAL = {"w", "e"}
 STATE_ATTRIBUTES = ("l", "d", "vl", "vr", "sl", "sr")
 
 #: Templates of one group are looked up together, and their scores are kept until what they depend on changes.
@@ -156,3 +158,27 @@ def template_set(name: str, columns: set[str]) -> list[str]:
         for template in parse_templates(SETS[name])
         if template.columns <= columns | {"tokens", "tag"}
     ]
+
+
+def gates(templates: list[Template]) -> dict[str, str]:
+    """Template → its gate: the plainest template that asks for the same two words, and for nothing else.
+
+    Features are learnt for all templates at once. If a pair of words was never met, no feature that asks for these
+    words and more was either: one look at the gate saves a look at each template behind it.
+    """
+    found: dict[str, str] = {}
+    pairs = {template.name: template for template in templates if template.group == "pair"}
+    for name, template in pairs.items():
+        asked = _asked(template)
+        words = {(node, letter) for node, letter in asked if letter in LEXICAL}
+        if len({node for node, _ in words}) < 2:
+            continue
+        possible = [other for other in pairs.values() if _asked(other) <= words]
+        lexical = [other for other in possible if len({node for node, _ in _asked(other)}) > 1]
+        if lexical:
+            found[name] = min(lexical, key=lambda other: (len(_asked(other)), other.name)).name
+    return found
+
+
+def _asked(template: Template) -> set[tuple[str, str]]:
+    return {(atom.node, letter) for atom in template.atoms for letter in (*atom.word, *atom.state)}

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from covington import encoding, model_file
 from covington.errors import DataError, ModelError, OptionError
 from covington.features import Program
-from covington.frozen import lay_out
+from covington.frozen import lay_out, make_filter
 from covington.learner import Learner
 from covington.oracle import ORACLES, ROOTS
 from covington.sentences import Sentences
@@ -34,6 +34,7 @@ ACCEPT = {
 REPAIRS = ("own", "shared")
 TARGET = ("canonical", "plain", "best")
 MIXING = ("uniform", "updates")
+NUMBER_BITS = np.uint64(0xFF)  # of a key: which template it is of
 MOST_LABELS = 16_000  # up to four classes each, numbered with 16 bits
 
 
@@ -292,6 +293,10 @@ def freeze(
     scale = max(float(np.abs(average).max(initial=0.0)), 1e-9) / 32767
     rounded = np.rint(average / scale).astype(np.int16)
     frozen = lay_out(weights.classes, arrays["keys"], arrays["ends"], arrays["classes"], rounded)
+    gates = Program(found.templates(options)).gate_numbers
+    frozen["filter"] = make_filter(
+        arrays["keys"][np.isin(arrays["keys"] & NUMBER_BITS, np.array(gates, np.uint64))]
+    )
     metadata = {
         "kind": "model",
         "options": options.to_dict(),

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint64_t
 
-from covington.features cimport GROUPS, MOST_CELLS, MOST_TEMPLATES, Program, load_cells, make_keys
+from covington.features cimport GROUPS, MOST_CELLS, MOST_TEMPLATES, NUMBER_BITS, Program, load_cells, make_keys
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
     Configuration, left_arc, left_arc_is_monotonic, no_arc, release, reserve, right_arc, right_arc_is_monotonic,
@@ -96,10 +96,6 @@ cdef class Walk:
         for group in range(GROUPS):
             load_cells(&self.program.groups[group], &self.c, values_of(self.sentences, self.index),
                        self.program.width, cells)
-            make_keys(&self.program.groups[group], cells, keys)
-            names = [
-                name for name in self.program.names if tables.parse_template(name).group == tables.GROUPS[group]
-            ]
-            for t, name in enumerate(names):
-                found[name] = keys[t]
+            for t in range(make_keys(&self.program.groups[group], cells, keys)):
+                found[self.program.names[(keys[t] & NUMBER_BITS) - 1]] = keys[t]
         return found

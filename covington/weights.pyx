@@ -19,6 +19,10 @@ cdef extern from *:
     void covington_prefetch(const void *address) noexcept nogil
 
 
+cdef enum:
+    KEY_SHIFT = 8       # the low bits of a key are the template's number, the same for very many
+
+
 cdef class Weights:
     """Sparse integer weights, with what their average over all steps needs."""
 
@@ -46,7 +50,7 @@ cdef class Weights:
 
     cdef Slot *find(self, uint64_t key) noexcept nogil:
         """The place of a key, or the empty place where it belongs."""
-        cdef uint64_t at = key & self.mask
+        cdef uint64_t at = (key >> KEY_SHIFT) & self.mask
         while self.slots[at].key != key and self.slots[at].key != 0:
             at = (at + 1) & self.mask
         return &self.slots[at]
@@ -61,7 +65,7 @@ cdef class Weights:
         cdef const Entry *end
         cdef int k, rows = 0
         for k in range(count):
-            covington_prefetch(&self.slots[keys[k] & self.mask])
+            covington_prefetch(&self.slots[(keys[k] >> KEY_SHIFT) & self.mask])
         for k in range(count):
             found[rows] = self.find(keys[k])
             if found[rows].size > 0:

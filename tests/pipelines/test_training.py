@@ -35,7 +35,7 @@ def serial(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The model of the core's own loop."""
     batches = list(read_all((SAMPLE,)))
     found = training.survey(batches)
-    weights = Weights(found.classes(options))
+    weights = Weights(found.classes(OPTIONS))
     shard = training.prepare(batches, OPTIONS, found)
     for epoch in range(1, OPTIONS.epochs + 1):
         training.train_epoch(weights, shard, epoch)
