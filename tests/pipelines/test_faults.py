@@ -36,7 +36,7 @@ def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
 
 
 def wait_until(condition: Callable[[], object], process: subprocess.Popen[bytes]) -> None:
-    for _ in range(3000):
+    for _ in range(12000):
         if condition():
             return
         assert process.poll() is None, f"it ended too soon: {process.communicate()[1].decode()}"
