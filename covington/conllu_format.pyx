@@ -1,15 +1,15 @@
 """Arrow batches to CoNLL-U bytes, refusing what could not be read back."""
 
 from libc.stdint cimport uint8_t, uint16_t
-from libc.string cimport memchr, memcmp, memset, strlen
+from libc.string cimport memset
 
 from covington.arrow_buffers cimport buffer_of, release
 from covington.arrow_views cimport (
     ListView, StringView, is_valid, view_list, view_numbers, view_strings, view_validity,
 )
+from covington.comment_output cimport BREAK, end_line, has, put_comments
 from covington.conllu_columns cimport FIELDS, HEAD
-from covington.conllu_comments cimport comment_value
-from covington.text_output cimport Output, put, put_byte, put_number, put_within
+from covington.text_output cimport Output, put_byte, put_number, put_within
 from covington.text_scan cimport next_break, number
 
 from covington.errors import DataError
@@ -18,8 +18,8 @@ from covington.schemas.conform import conform
 cdef enum:
     LONGEST = 65535
 
-cdef enum Trouble:  # in the order of REASONS; 1 is NO_MEMORY
-    LENGTHS = 2, BREAK, NO_WORDS, TOO_LONG, FAR_HEAD, BAD_NODE
+cdef enum Trouble:  # in the order of REASONS; 1 is NO_MEMORY, 3 is BREAK
+    LENGTHS = 2, NO_WORDS = 4, TOO_LONG, FAR_HEAD, BAD_NODE
 
 REASONS = (
     "",
@@ -52,10 +52,6 @@ cdef struct Sentences:
     Nodes empty
 
 
-cdef inline bint has(StringView* values, Py_ssize_t place) noexcept nogil:
-    return values.length > 0 and is_valid(values.valid, values.valid_from, place)
-
-
 cdef inline int put_value(Output* output, StringView* values, Py_ssize_t place) noexcept nogil:
     """One value, `_` for a null or an empty one."""
     cdef const char* start
@@ -67,80 +63,6 @@ cdef inline int put_value(Output* output, StringView* values, Py_ssize_t place) 
     if next_break(start, end) != end:
         return BREAK
     return put_within(output, start, end - start, values.data + values.offsets[values.length])
-
-
-cdef int end_line(Output* output) noexcept nogil:
-    """A line feed; a carriage return in front of it would be lost on reading."""
-    if output.block.data[output.size - 1] == c"\r":
-        return BREAK
-    return put_byte(output, c"\n")
-
-
-cdef int put_text(Output* output, const char* prefix, StringView* values, Py_ssize_t place) noexcept nogil:
-    """A comment line of a prefix and a value; nothing for a null."""
-    cdef const char* start
-    cdef Py_ssize_t size
-    cdef int trouble
-    if not has(values, place):
-        return 0
-    start = values.data + values.offsets[place]
-    size = values.offsets[place + 1] - values.offsets[place]
-    if size and memchr(start, c"\n", size) != NULL:
-        return BREAK
-    trouble = put(output, prefix, <Py_ssize_t>strlen(prefix))
-    if trouble == 0 and size:
-        trouble = put(output, start, size)
-    return trouble if trouble else end_line(output)
-
-
-cdef bint is_marker(StringView* values, Py_ssize_t place, const char* marker) noexcept nogil:
-    cdef Py_ssize_t size = values.offsets[place + 1] - values.offsets[place]
-    return size == <Py_ssize_t>strlen(marker) and memcmp(values.data + values.offsets[place], marker, size) == 0
-
-
-cdef bint gives(StringView* comments, Py_ssize_t place, const char* marker, const char* key) noexcept nogil:
-    """Whether a stored comment stands for the metadata `key`."""
-    cdef const char* start
-    cdef const char* end
-    return has(comments, place) and (is_marker(comments, place, marker) or comment_value(
-        comments.data + comments.offsets[place], comments.data + comments.offsets[place + 1],
-        key, <Py_ssize_t>strlen(key), &start, &end,
-    ))
-
-
-cdef int put_comments(Output* output, Sentences* sentences, Py_ssize_t row) noexcept nogil:
-    """The comments in order; sent_id and text come first if no comment has their place."""
-    cdef StringView* comments = &sentences.comments
-    cdef ListView* lists = &sentences.comment_lists
-    cdef Py_ssize_t first = 0, last = 0, place
-    cdef bint sent_id = True, text = True
-    cdef int trouble = 0
-    if lists.length and is_valid(lists.valid, lists.valid_from, row):
-        first, last = lists.offsets[row], lists.offsets[row + 1]
-    for place in range(first, last):
-        sent_id &= not gives(comments, place, b"__SENT_ID__", b"sent_id")
-        text &= not gives(comments, place, b"__TEXT__", b"text")
-    if sent_id:
-        trouble = put_text(output, b"# sent_id = ", &sentences.sent_id, row)
-    if text and trouble == 0:
-        trouble = put_text(output, b"# text = ", &sentences.text, row)
-    for place in range(first, last):
-        if trouble:
-            return trouble
-        if not has(comments, place):
-            continue
-        if is_marker(comments, place, b"__SENT_ID__"):
-            trouble = put_text(output, b"# sent_id = ", &sentences.sent_id, row)
-        elif is_marker(comments, place, b"__TEXT__"):
-            trouble = put_text(output, b"# text = ", &sentences.text, row)
-        elif (
-            comments.offsets[place] < comments.offsets[place + 1]
-            and comments.data[comments.offsets[place]] == c"#"
-        ):
-            trouble = put_text(output, b"", comments, place)
-        else:
-            trouble = put_text(output, b"# ", comments, place)
-    return trouble
 
 
 cdef int put_node(Output* output, Nodes* nodes, Py_ssize_t place) noexcept nogil:
@@ -228,7 +150,9 @@ cdef int put_sentence(Output* output, Sentences* sentences, Py_ssize_t row) noex
             firsts[field] = -1
     span(&sentences.multiword.lists, row, &multiword, &multiword_end)
     span(&sentences.empty.lists, row, &empty, &empty_end)
-    trouble = put_comments(output, sentences, row)
+    trouble = put_comments(
+        output, &sentences.comment_lists, &sentences.comments, &sentences.sent_id, &sentences.text, row
+    )
     for index in range(words + 1):
         if index and trouble == 0:
             trouble = put_word(output, sentences, firsts, index - 1, words)

@@ -61,6 +61,7 @@ cdef inline bint is_null(const char* start, const char* end) noexcept nogil:
 
 cdef int store_word(Cursor* cursor, Columns* columns, Sentence* sentence, const char** starts,
                     const char** ends) noexcept nogil:
+    """One word into the columns; each field is looked at once and copied once."""
     cdef long head = 0
     cdef bint valid, has_head = not is_null(starts[HEAD], ends[HEAD])
     cdef Strings* strings = columns.words
