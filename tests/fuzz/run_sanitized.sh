@@ -30,6 +30,6 @@ LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.
 export LD_PRELOAD
 export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1  # the interpreter itself leaks at exit
 export UBSAN_OPTIONS=print_stacktrace=1
-for fuzzer in conllu parquet model_file; do
+for fuzzer in conllu conllu_stream parquet model_file; do
     "$python" -m "tests.fuzz.$fuzzer" --executions "$executions" --seed "$seed"
 done
