@@ -28,7 +28,6 @@ def compiled(path: Path) -> Extension:
         ".".join(path.with_suffix("").parts),
         [path.as_posix()],
         extra_compile_args=["-O1", "-g"] if DEBUG else ["-O3"],
-        depends=[header.as_posix() for header in sorted(path.parent.glob("*.pxd"))],
     )
     extension.cython_directives = DIRECTIVES
     return extension

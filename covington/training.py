@@ -55,7 +55,7 @@ class TrainingOptions:
     oracle: str = "upper"
     templates: str = "rich"
     root: str = "implicit"
-    accept: str = "all"
+    accept: str = "careful"
     target: str = "canonical"
     explore: float = 0.9
     explore_from: int = 2
