@@ -7,13 +7,14 @@ JOBS   ?= auto
 
 SOURCES := setup.py pyproject.toml $(wildcard covington/*.pyx covington/*.pxd)
 
-.PHONY: demo test test-slow lint format sdist clean help
+.PHONY: demo test test-slow lint format fuzz sdist clean help
 
 help:
 	@echo "make demo       install, parse the sample corpus, show what was found"
 	@echo "make test       install and run the tests"
 	@echo "make test-slow  the tests that build, kill and start processes over and over"
 	@echo "make lint       ruff and mypy"
+	@echo "make fuzz       damaged files against a build with sanitizers (gcc, Linux)"
 	@echo "make sdist      the source distribution that Beam workers install"
 
 $(BIN)/python:
@@ -48,6 +49,9 @@ lint: $(VENV)/installed-dev
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+fuzz: $(VENV)/installed-dev
+	tests/fuzz/run_sanitized.sh 10000 1 $(abspath $(BIN)/python)
 
 sdist: $(VENV)/installed-dev
 	$(BIN)/python setup.py -q sdist
