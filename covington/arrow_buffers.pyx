@@ -53,7 +53,7 @@ cdef object string_array(Strings* strings, bint nullable):
     cdef Py_ssize_t count = strings.count, size = strings.size
     if count == 0:
         release_strings(strings)
-        return pa.array([], pa.string())
+        return pa.nulls(0, pa.string())
     (<int32_t*>strings.offsets.data)[0] = 0
     offsets = buffer_of(&strings.offsets, (count + 1) * sizeof(int32_t))
     bytes_ = buffer_of(&strings.bytes, size)

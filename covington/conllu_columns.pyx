@@ -116,7 +116,7 @@ cdef void roll_back(Columns* columns) noexcept nogil:
     cut(&columns.text, sentences)
 
 
-NO_NODES = pa.array([], MULTIWORD)
+NO_NODES = pa.nulls(0, MULTIWORD)
 
 
 cdef object nodes(Strings* fields, type_):
@@ -134,7 +134,7 @@ cdef object record_batch(Columns* columns, str source):
     cdef int i
     if sentences == 0:
         clear(columns)
-        return pa.RecordBatch.from_pylist([], SENTENCE)
+        return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in SENTENCE], schema=SENTENCE)
     offsets_size = (sentences + 1) * sizeof(int32_t)
     word_ends = buffer_of(&columns.word_ends, offsets_size)
 

@@ -47,6 +47,8 @@ def reason(trouble: int, value: bytes, detail: int, words: int) -> str:
 
 def reject_batch(rejects: Iterable[Reject]) -> pa.RecordBatch:
     """Rejects as a record batch."""
-    columns = list(zip(*rejects, strict=True)) or [()] * len(REJECT)
+    columns = list(zip(*rejects, strict=True))
+    if not columns:
+        return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in REJECT], schema=REJECT)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, REJECT, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=REJECT)
