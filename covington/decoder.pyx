@@ -8,6 +8,7 @@ Several sentences are therefore parsed at once, in lanes that take turns: while 
 for are on their way, the others compute. What comes out does not depend on it.
 """
 
+from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
@@ -19,8 +20,8 @@ from covington.features cimport (
 from covington.frozen cimport FrozenWeights, Place
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
-    LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, is_ancestor, left_arc,
-    left_arc_is_monotonic, no_arc, release, reserve, right_arc, right_arc_is_monotonic, shift, start,
+    CYCLE_ARC, LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, is_ancestor,
+    left_arc, left_arc_is_monotonic, no_arc, release, reserve, right_arc, right_arc_is_monotonic, shift, start,
 )
 
 import numpy as np
@@ -298,6 +299,8 @@ cdef class Decoder:
             removed = right_arc(&lane.c, label)
         if margins != NULL:
             margins[dependent] = <float>margin
+            if removed & CYCLE_ARC:
+                margins[lane.c.head[dependent]] = NAN       # the new head has lost its own
         if removed:
             self.counts[NON_MONOTONIC] += 1
             if gold != NULL:

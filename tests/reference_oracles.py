@@ -124,13 +124,14 @@ def target(
     """The transition an update moves towards; None if no transition is accepted.
 
     R1: the best-scoring optimal one. R2, R3: the gold arc if optimal, else Shift, else NoArc; the
-    best-scoring wrong arc only when nothing else is optimal.
+    best-scoring wrong arc only when nothing else is optimal. R2 plain: of Shift and NoArc the better-scoring one.
     """
     choices = accepted(c, gold_arcs, oracle, root, rule, labels)
     if rule != "R1":
         gold_choice = [t for t in choices if arc_of(c, t) in gold_arcs]
-        for preferred in (gold_choice, [SHIFT], [NO_ARC]):
-            for transition in preferred:
-                if transition in choices:
-                    return transition
+        plain = [t for t in (SHIFT, NO_ARC) if t in choices]
+        if rule == "R2 plain":
+            plain.sort(key=lambda transition: -scores[transition])
+        if gold_choice or plain:
+            return [*gold_choice, *plain][0]
     return max(choices, key=lambda transition: scores[transition], default=None)

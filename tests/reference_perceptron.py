@@ -13,7 +13,12 @@ from tests.reference_features import Sentence, features
 WORD = (1 << 64) - 1
 SEED = 0x51ED2701
 #: the rules of acceptance and target by the options' names
-RULES = {("all", "best"): "R1", ("all", "canonical"): "R2", ("no-guess", "canonical"): "R3"}
+RULES = {
+    ("all", "best"): "R1",
+    ("all", "canonical"): "R2",
+    ("all", "plain"): "R2 plain",
+    ("no-guess", "canonical"): "R3",
+}
 
 
 def mix(state: int, value: int) -> int:

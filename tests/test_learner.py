@@ -35,7 +35,7 @@ def random_sentences(count: int, longest: int) -> list[tuple[list[str], list[str
     return made
 
 
-SENTENCES = random_sentences(14, 7)
+SENTENCES = random_sentences(9, 6)
 
 
 @pytest.mark.parametrize("root", ["implicit", "explicit"])

@@ -1,0 +1,124 @@
+"""The compiled parser against a literal greedy loop over the same frozen weights."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from covington import encoding, templates
+from covington.features import Program
+from covington.parser import Parser, Statistics
+from covington.training import Survey, TrainingOptions, freeze, prepare, survey, train_epoch
+from covington.walk import Walk
+from covington.weights import Weights
+from tests.batches import batch, sentence
+from tests.reference import Root, Transition, TransitionSystem, heads_in
+from tests.reference_oracles import arc_of, system_of
+from tests.test_learner import random_sentences
+
+
+def as_batch(rows: list[tuple[list[str], list[str], list[int], list[str]]]) -> pa.RecordBatch:
+    return batch(
+        *(
+            sentence(" ".join(forms), heads, " ".join(labels), " ".join(tags))
+            for forms, tags, heads, labels in rows
+        )
+    )
+
+
+SENTENCES = random_sentences(24, 8)
+TRAINING, UNSEEN = as_batch(SENTENCES[:14]), as_batch(SENTENCES)
+
+PROGRAM = Program(templates.PAPER.split())
+ENCODED = encoding.encode(UNSEEN, PROGRAM.attributes, "upos")
+
+
+def rounded_weights(weights: Weights) -> dict[tuple[int, int], int]:
+    """(feature, class) → the averaged weight in units of 1/32767 of the largest."""
+    arrays = weights.arrays()
+    average = arrays["sums"] / (weights.steps * 1024.0)
+    numbers = np.rint(average / (np.abs(average).max() / 32767)).astype(int)
+    rows = np.repeat(arrays["keys"], np.diff(arrays["ends"], prepend=0))
+    keys = zip(rows.tolist(), arrays["classes"].tolist(), strict=True)
+    return dict(zip(keys, numbers.tolist(), strict=True))
+
+
+def greedy(
+    weights: dict[tuple[int, int], int],
+    system: TransitionSystem,
+    own_repairs: bool,
+    found: Survey,
+    index: int,
+) -> tuple[list[int], list[str | None], Counter[str]]:
+    """Heads and labels by the highest-scoring transition at every step, with counts of what was done."""
+    labels, (forms, _, gold, _) = found.label_list, SENTENCES[index]
+    length = len(forms)
+    walk = Walk(PROGRAM, ENCODED, index, system.monotonic, system.root == "explicit")
+    c, counts = system.initial(length), Counter[str]()
+    while not system.is_terminal(c):
+        best = Transition("Shift")
+        if c.left_list:
+            keys = walk.features().values()
+            scores: dict[Transition, int] = {}
+            for transition in system.transitions(c, labels):
+                number = {"Shift": 0, "NoArc": 1, "LeftArc": 2, "RightArc": 2 + len(labels)}[transition.name]
+                if transition.label:
+                    repair = own_repairs and not c.arcs <= system.apply(c, transition).arcs
+                    number += labels.index(transition.label) + 2 * repair * len(labels)
+                scores[transition] = sum(weights.get((key, number), 0) for key in keys)
+            best = max(scores, key=lambda transition: scores[transition])
+        arc, after = arc_of(c, best), system.apply(c, best)
+        counts[best.name] += 1
+        if arc is not None and not c.arcs <= after.arcs:
+            counts["non_monotonic"] += 1
+            if arc.head == gold[arc.dependent - 1]:
+                counts["repairs_to_gold"] += 1
+            elif heads_in(c.arcs).get(arc.dependent) == gold[arc.dependent - 1]:
+                counts["repairs_harmful"] += 1
+        walk.take(best.name, labels.index(best.label) if best.label else -1)
+        c = after
+    heads = [heads_in(c.arcs).get(word, 0) for word in range(1, length + 1)]
+    found_labels = {arc.dependent: arc.label for arc in c.arcs}
+    return heads, [found_labels.get(word) for word in range(1, length + 1)], counts
+
+
+@pytest.mark.parametrize("root", ["implicit", "explicit"])
+@pytest.mark.parametrize(
+    ("oracle", "repairs"), [("static", "own"), ("monotonic", "own"), ("upper", "shared"), ("upper", "own")]
+)
+def test_parser_and_twin_agree(oracle: str, repairs: str, root: Root, tmp_path: Path) -> None:
+    options = TrainingOptions(
+        oracle=oracle, templates="paper", root=root, target="best", explore_from=1, repairs=repairs
+    )
+    found = survey([TRAINING])
+    shard, weights = prepare([TRAINING], options, found), Weights(found.classes(options))
+    for epoch in range(1, 4):
+        train_epoch(weights, shard, epoch)
+    path = tmp_path / "model.covington"
+    freeze(weights, options, found, path)
+    parser, statistics = Parser.load(path), Statistics()
+    parsed: list[dict[str, Any]] = parser.parse(
+        UNSEEN, single_root=False, gold=True, confidence=True, statistics=statistics
+    ).to_pylist()
+    single = parser.parse(UNSEEN, single_root=True, threads=3).to_pylist()
+    rounded, total = rounded_weights(weights), Counter[str]()
+    for index, row in enumerate(parsed):
+        heads, labels, counts = greedy(rounded, system_of(oracle, root), options.own_repairs, found, index)
+        assert (row["head"], row["deprel"]) == (heads, [label or found.root_label for label in labels])
+        # the margin belongs to the transition that made the arc; words that no transition gave a head have none
+        assert [margin is None for margin in row["confidence"]] == [label is None for label in labels]
+        total += counts
+        # one word stays under the root, the first that is there; all the others hang from it
+        first = heads.index(0) + 1
+        assert single[index]["head"] == [
+            first if head == 0 and word != first else head for word, head in enumerate(heads, 1)
+        ]
+    assert (statistics.shift, statistics.no_arc) == (total["Shift"], total["NoArc"])
+    assert (statistics.left_arc, statistics.right_arc) == (total["LeftArc"], total["RightArc"])
+    for name in ("non_monotonic", "repairs_to_gold", "repairs_harmful"):
+        assert getattr(statistics, name) == total[name]
