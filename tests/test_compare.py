@@ -116,7 +116,7 @@ def test_killed_workers_do_not_train_on(tmp_path: Path) -> None:
     arguments = [*call(tmp_path), "--set", "epochs=100000", "--no-curve"]
     command = subprocess.Popen([sys.executable, "-m", "covington", *arguments], stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while len(workers := children(command.pid)) < 2 and time.monotonic() < deadline:
             time.sleep(0.2)
         assert len(workers) >= 2
@@ -124,7 +124,7 @@ def test_killed_workers_do_not_train_on(tmp_path: Path) -> None:
     finally:
         command.kill()
         command.wait()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while any(Path(f"/proc/{worker}").exists() for worker in workers) and time.monotonic() < deadline:
         time.sleep(0.2)
     assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
