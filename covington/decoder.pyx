@@ -14,10 +14,10 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from covington.features cimport (
-    GROUPS, LEFT_ARCS, LEFT_WORD, MOST_CELLS, MOST_KEYS, PAIR, RIGHT_ARCS, RIGHT_WORD, Group, Program, load_cells,
-    make_keys,
+    FIRST_OPEN, GROUPS, LAST_OPEN, LEFT_ARCS, LEFT_WORD, MOST_CELLS, MOST_KEYS, PAIR, RIGHT_ARCS, RIGHT_WORD, Group,
+    Program, load_cells, make_keys,
 )
-from covington.frozen cimport FrozenWeights, Place
+from covington.frozen cimport Found, FrozenWeights
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
     CYCLE_ARC, LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, is_ancestor,
@@ -48,14 +48,16 @@ cdef extern from *:
     #else
     #define COVINGTON_SUM_CLONES
     #endif
-    COVINGTON_SUM_CLONES static void covington_sum_4(
-        int32_t *sum, const int32_t *a, const int32_t *b, const int32_t *c, const int32_t *d, int count
+    /* The two parts of a focus word's scores lie behind one another. */
+    COVINGTON_SUM_CLONES static void covington_sum(
+        int32_t *sum, const int32_t *left, const int32_t *right, const int32_t *first, const int32_t *last, int count
     ) {
-        for (int k = 0; k < count; k++) sum[k] = a[k] + b[k] + c[k] + d[k];
+        for (int k = 0; k < count; k++)
+            sum[k] = left[k] + left[count + k] + right[k] + right[count + k] + first[k] + last[k];
     }
     """
-    void covington_sum_4(int32_t *sum, const int32_t *a, const int32_t *b, const int32_t *c, const int32_t *d,
-                         int count) noexcept nogil
+    void covington_sum(int32_t *sum, const int32_t *left, const int32_t *right, const int32_t *first,
+                       const int32_t *last, int count) noexcept nogil
 
 
 # What is kept of one word as a focus word; its scores are elsewhere.
@@ -63,9 +65,11 @@ cdef struct Kept:
     uint64_t cells[MOST_CELLS]      # the values that the arcs' part was made from
     bint has_word
     bint has_arcs
+    bint has_first_open             # its scores as CL, and as CR
+    bint has_last_open
 
 
-# One sentence on its way. `keys` and `places` hold what is being looked up, group by group.
+# One sentence on its way. `keys` and `found` hold what is being looked up, group by group.
 cdef struct Lane:
     Configuration c
     int64_t sentence                # -1 when the lane is idle
@@ -73,12 +77,14 @@ cdef struct Lane:
     int room                        # words the arrays have room for
     Kept *left_kept                 # by word
     int32_t *left_scores            # by word: the word's part, then the arcs' part
+    int32_t *open_scores            # by word: as CL, then as CR
     Kept right_kept
     int32_t *right_scores
     int32_t *scores
     int counts[GROUPS]              # keys per group, 0 where the kept scores still hold
     uint64_t keys[MOST_KEYS]
-    const Place *places[MOST_KEYS]
+    bint known[MOST_KEYS]
+    Found found[MOST_KEYS]
 
 
 cdef class Decoder:
@@ -121,36 +127,40 @@ cdef class Decoder:
             release(&self.lanes[lane].c)
             free(self.lanes[lane].left_kept)
             free(self.lanes[lane].left_scores)
+            free(self.lanes[lane].open_scores)
             free(self.lanes[lane].right_scores)
 
     cdef int begin(self, Lane *lane, Sentences sentences, int64_t index) except -1 nogil:
         """Put a sentence into a lane."""
         cdef int n = length_of(sentences, index), word
+        cdef size_t scores
         reserve(&lane.c, n)
         if lane.left_kept == NULL or n > lane.room:
             free(lane.left_kept)
             free(lane.left_scores)
+            free(lane.open_scores)
             lane.room = n + n // 2 + 64
+            scores = 2 * <size_t>(lane.room + 2) * self.weights.width * sizeof(int32_t)
             lane.left_kept = <Kept *>malloc(<size_t>(lane.room + 2) * sizeof(Kept))
-            lane.left_scores = <int32_t *>malloc(
-                2 * <size_t>(lane.room + 2) * self.weights.width * sizeof(int32_t)
-            )
-            if lane.left_kept == NULL or lane.left_scores == NULL:
+            lane.left_scores = <int32_t *>malloc(scores)
+            lane.open_scores = <int32_t *>malloc(scores)
+            if lane.left_kept == NULL or lane.left_scores == NULL or lane.open_scores == NULL:
                 with gil:
                     raise MemoryError("no memory for a sentence")
         start(&lane.c, n, self.explicit_root)
         for word in range(n + 2):
             lane.left_kept[word].has_word = lane.left_kept[word].has_arcs = False
+            lane.left_kept[word].has_first_open = lane.left_kept[word].has_last_open = False
         lane.right_kept.has_word = lane.right_kept.has_arcs = False
         lane.values = values_of(sentences, index)
         lane.sentence = index
         return 0
 
     cdef inline int ask_for(self, Lane *lane, int group, const uint64_t *cells, int at) noexcept nogil:
-        """Make the keys of a group and call for their buckets."""
+        """Make the keys of a group and call for what is known of them."""
         cdef int k, count = make_keys(&self.program.groups[group], cells, lane.keys + at)
         for k in range(at, at + count):
-            self.weights.prefetch_bucket(lane.keys[k])
+            self.weights.call(lane.keys[k])
         lane.counts[group] = count
         return count
 
@@ -168,7 +178,7 @@ cdef class Decoder:
                 pair.gate[k] < 0 or is_open[pair.gate[k]]
             )
             if is_open[k]:
-                self.weights.prefetch_bucket(keys[k])
+                self.weights.call(keys[k])
                 lane.keys[kept] = keys[k]
                 kept += 1
         lane.counts[PAIR] = kept
@@ -179,61 +189,69 @@ cdef class Decoder:
         cdef uint64_t cells[MOST_CELLS]
         cdef Group *group = &self.program.groups[arcs]
         cdef int count = 0
-        lane.counts[word] = lane.counts[arcs] = 0
+        lane.counts[arcs] = 0
         load_cells(group, &lane.c, lane.values, self.program.width, cells)
         if not kept.has_arcs or memcmp(kept.cells, cells, group.cells * sizeof(uint64_t)) != 0:
             memcpy(kept.cells, cells, group.cells * sizeof(uint64_t))
             kept.has_arcs = True
             count = self.ask_for(lane, arcs, cells, at)
-        if not kept.has_word:
-            load_cells(&self.program.groups[word], &lane.c, lane.values, self.program.width, cells)
-            kept.has_word = True
-            count += self.ask_for(lane, word, cells, at + count)
-        return count
+        return count + self.ask_once(lane, &kept.has_word, word, at + count)
+
+    cdef int ask_once(self, Lane *lane, bint *is_kept, int group, int at) noexcept nogil:
+        """Ask for scores that never change once they are known."""
+        cdef uint64_t cells[MOST_CELLS]
+        lane.counts[group] = 0
+        if is_kept[0]:
+            return 0
+        is_kept[0] = True
+        load_cells(&self.program.groups[group], &lane.c, lane.values, self.program.width, cells)
+        return self.ask_for(lane, group, cells, at)
 
     cdef void ask(self, Lane *lane) noexcept nogil:
         """First turn: what does this configuration need?"""
         cdef int at = self.ask_for_pair(lane)
         at += self.ask_for_word(lane, &lane.left_kept[lane.c.i], LEFT_WORD, LEFT_ARCS, at)
-        self.ask_for_word(lane, &lane.right_kept, RIGHT_WORD, RIGHT_ARCS, at)
+        at += self.ask_for_word(lane, &lane.right_kept, RIGHT_WORD, RIGHT_ARCS, at)
+        at += self.ask_once(lane, &lane.left_kept[lane.c.open_first].has_first_open, FIRST_OPEN, at)
+        self.ask_once(lane, &lane.left_kept[lane.c.open_last].has_last_open, LAST_OPEN, at)
 
     cdef void look_up(self, Lane *lane) noexcept nogil:
-        """Second turn: find the features and call for the rows of those that have one."""
+        """Second turn: find the features and call for their weights."""
         cdef int k, group, count = 0
         for group in range(GROUPS):
             count += lane.counts[group]
         for k in range(count):
-            lane.places[k] = self.weights.find(lane.keys[k])
-            if lane.places[k] != NULL:
-                self.weights.prefetch_row(lane.places[k])
+            lane.known[k] = self.weights.find(lane.keys[k], &lane.found[k])
 
     cdef inline int add(self, Lane *lane, int group, int at, int32_t *scores) noexcept nogil:
         """Add up the weights of a group that was asked for."""
         cdef int k
         for k in range(at, at + lane.counts[group]):
-            if lane.places[k] != NULL:
-                self.weights.add(lane.places[k], scores)
+            if lane.known[k]:
+                self.weights.add(&lane.found[k], scores)
         return lane.counts[group]
 
-    cdef int renew(self, Lane *lane, int32_t *scores, int word, int arcs, int at) noexcept nogil:
-        """Replace what is new of a focus word's kept scores."""
-        cdef int width = self.weights.width, count = 0
-        if lane.counts[arcs]:
-            memset(scores + width, 0, width * sizeof(int32_t))
-            count += self.add(lane, arcs, at, scores + width)
-        if lane.counts[word]:
-            memset(scores, 0, width * sizeof(int32_t))
-            count += self.add(lane, word, at + count, scores)
-        return count
+    cdef inline int renew(self, Lane *lane, int group, int at, int32_t *scores) noexcept nogil:
+        """Replace kept scores that were asked for."""
+        if lane.counts[group] == 0:
+            return 0
+        memset(scores, 0, self.weights.width * sizeof(int32_t))
+        return self.add(lane, group, at, scores)
 
     cdef void score(self, Lane *lane) noexcept nogil:
         """Third turn: the scores of all classes."""
         cdef int width = self.weights.width, at = lane.counts[PAIR]
         cdef int32_t *left = lane.left_scores + 2 * <size_t>lane.c.i * width
         cdef int32_t *right = lane.right_scores
-        at += self.renew(lane, left, LEFT_WORD, LEFT_ARCS, at)
-        self.renew(lane, right, RIGHT_WORD, RIGHT_ARCS, at)
-        covington_sum_4(lane.scores, left, left + width, right, right + width, width)
+        cdef int32_t *first = lane.open_scores + 2 * <size_t>lane.c.open_first * width
+        cdef int32_t *last = lane.open_scores + 2 * <size_t>lane.c.open_last * width + width
+        at += self.renew(lane, LEFT_ARCS, at, left + width)
+        at += self.renew(lane, LEFT_WORD, at, left)
+        at += self.renew(lane, RIGHT_ARCS, at, right + width)
+        at += self.renew(lane, RIGHT_WORD, at, right)
+        at += self.renew(lane, FIRST_OPEN, at, first)
+        self.renew(lane, LAST_OPEN, at, last)
+        covington_sum(lane.scores, left, right, first, last, width)
         self.add(lane, PAIR, 0, lane.scores)
 
     cdef int best_arc(self, Lane *lane, int transition) noexcept nogil:

@@ -5,12 +5,14 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from covington.state cimport Configuration
 
 cdef enum:
-    GROUPS = 5
+    GROUPS = 7              # in the order of templates.GROUPS
     LEFT_WORD = 0
     LEFT_ARCS = 1
     RIGHT_WORD = 2
     RIGHT_ARCS = 3
-    PAIR = 4
+    FIRST_OPEN = 4
+    LAST_OPEN = 5
+    PAIR = 6
     MOST_CELLS = 48         # different values that the templates of one group may ask for
     MOST_TEMPLATES = 96     # templates in one group
     MOST_PARTS = 8          # values in one template

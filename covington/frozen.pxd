@@ -1,16 +1,20 @@
 """Weights of a finished model: read-only, compact, laid out for the cache and mapped straight from the file.
 
-A feature is found in a table of 64-byte buckets with four places of 16 bytes. A place holds 32 bits of the key and
-up to three (class, weight) pairs, which is all there is for most features: one cache line and no second look-up.
-A feature with more weights has a row elsewhere: a list of pairs, or one weight per class where most are set.
+Few features are common and many are rare, so there are two tables, both of 64-byte buckets. The *common* one has
+eight places of 8 bytes: 32 bits of the key and where the feature's row of weights starts. The *rare* one, for features
+of up to three weights, has four places of 16 bytes that hold the weights themselves. A Bloom filter stands before the
+rare table, which is large: a feature that the model does not know, as most in new text, costs no look into it.
 """
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 cdef enum:
-    PLACES = 4              # per bucket
-    PAIRS = 3               # in a place
-    ROW = 0xFFFF            # instead of the first class: the weights are in a row
+    COMMON_PLACES = 8       # per bucket
+    RARE_PLACES = 4
+    PAIRS = 3               # in a rare place
+    CHUNK = 16              # classes whose weights are added at once
+    CHUNK_PAIRS = 9         # the room of a chunk in a row: its number and its weights
+    ENOUGH = 4              # weights that make a chunk worth its room
 
 
 cdef struct Pair:
@@ -18,26 +22,41 @@ cdef struct Pair:
     int16_t weight
 
 
-cdef struct Place:
+cdef struct CommonPlace:
     uint32_t fingerprint    # 0 is an empty place
-    Pair pairs[PAIRS]       # or ROW with the length (0: dense), then where it starts
+    uint32_t start          # of its row: a Pair with the number of chunks and of pairs, the chunks, the pairs
 
 
-# The methods are the stages of a look-up: `prefetch_bucket`, `find`, `prefetch_row`, `add`. A caller who has other
-# work to do between them (decoder.pyx) never waits for memory.
+cdef struct RarePlace:
+    uint32_t fingerprint
+    Pair pairs[PAIRS]       # those that are not needed add 0
+
+
+# What is known of a feature between the turns of a look-up.
+cdef struct Found:
+    const Pair *row         # of a common feature
+    const RarePlace *bucket # where a rare one would be
+    uint32_t fingerprint
+
+
+# The methods are the stages of a look-up: `call`, `find`, `add`. A caller who has other work to do between them
+# (decoder.pyx) never waits for memory.
 cdef class FrozenWeights:
     cdef object owner               # keeps the memory map alive
-    cdef const Place *places
-    cdef uint64_t buckets
+    cdef const CommonPlace *common
+    cdef uint64_t common_buckets
+    cdef const RarePlace *rare
+    cdef uint64_t rare_buckets
     cdef const Pair *rows
     cdef uint64_t rows_length
-    cdef const uint64_t *filter     # a Bloom filter of all pairs of words that were met in training
-    cdef uint64_t filter_mask
+    cdef const uint64_t *rare_filter
+    cdef uint64_t rare_mask
+    cdef const uint64_t *gate_filter    # all pairs of words that were met in training
+    cdef uint64_t gate_mask
     cdef readonly int classes
     cdef readonly int width         # classes rounded up to a power of two: a class number masked by it is safe
 
     cdef bint may_know(self, uint64_t key) noexcept nogil
-    cdef const Place *find(self, uint64_t key) noexcept nogil
-    cdef void prefetch_bucket(self, uint64_t key) noexcept nogil
-    cdef void prefetch_row(self, const Place *place) noexcept nogil
-    cdef void add(self, const Place *place, int32_t *scores) noexcept nogil
+    cdef void call(self, uint64_t key) noexcept nogil
+    cdef bint find(self, uint64_t key, Found *found) noexcept nogil
+    cdef void add(self, const Found *found, int32_t *scores) noexcept nogil

@@ -13,7 +13,7 @@ from covington.costs cimport (
 )
 from covington.cycles cimport Scratch, is_lost, release_scratch, reserve_scratch
 from covington.features cimport (
-    GROUPS, LEFT_ARCS, LEFT_WORD, MOST_CELLS, MOST_KEYS, MOST_TEMPLATES, PAIR, RIGHT_ARCS, RIGHT_WORD, Group,
+    FIRST_OPEN, GROUPS, LEFT_ARCS, LEFT_WORD, MOST_CELLS, MOST_KEYS, MOST_TEMPLATES, RIGHT_ARCS, RIGHT_WORD, Group,
     Program, load_cells, make_keys,
 )
 from covington.hashing cimport SEED, finish, mix
@@ -168,18 +168,20 @@ cdef class Learner:
         """Scores of all classes in the configuration."""
         cdef uint64_t cells[MOST_CELLS]
         cdef uint64_t keys[MOST_TEMPLATES]
-        cdef Group *pair = &self.program.groups[PAIR]
+        cdef Group *group
         cdef int64_t *left = self.left_scores + 2 * <size_t>self.c.i * self.classes
         cdef int64_t *right = self.right_scores
-        cdef int number
+        cdef int number, kind
         self.keep(weights, &self.left_kept[self.c.i], left, values, LEFT_WORD, LEFT_ARCS)
         self.keep(weights, &self.right_kept, right, values, RIGHT_WORD, RIGHT_ARCS)
         for number in range(self.classes):
             self.scores[number] = (
                 left[number] + left[self.classes + number] + right[number] + right[self.classes + number]
             )
-        load_cells(pair, &self.c, values, self.program.width, cells)
-        weights.score(keys, make_keys(pair, cells, keys), self.scores)
+        for kind in range(FIRST_OPEN, GROUPS):
+            group = &self.program.groups[kind]
+            load_cells(group, &self.c, values, self.program.width, cells)
+            weights.score(keys, make_keys(group, cells, keys), self.scores)
 
     cdef int correct(self, Weights weights, const uint64_t *values, int wanted, int predicted) except -1 nogil:
         """One update: towards the wanted class, away from the predicted one."""

@@ -22,6 +22,8 @@ from covington.schemas import PARSE
 from covington.training import TrainingOptions
 
 TOO_LONG = "too-long"
+#: the arrays of a model file, in the order FrozenWeights takes them
+ARRAYS = ("common", "rows", "rare", "rare_filter", "gate_filter")
 
 
 @dataclass
@@ -66,10 +68,7 @@ class Parser:
             self._program = Program([str(name) for name in self.metadata["templates"]])
             self._root_label = self.labels.index(self.metadata["root_label"])
             self._weights = FrozenWeights(
-                self.options.classes(len(self.labels)),
-                model.arrays["places"],
-                model.arrays["rows"],
-                model.arrays["filter"],
+                self.options.classes(len(self.labels)), *(model.arrays[name] for name in ARRAYS)
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{model.path}: not a parser's model ({error})") from error

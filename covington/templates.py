@@ -87,7 +87,7 @@ LEXICAL = {"w", "e"}
 STATE_ATTRIBUTES = ("l", "d", "vl", "vr", "sl", "sr")
 
 #: Templates of one group are looked up together, and their scores are kept until what they depend on changes.
-GROUPS = ("left word", "left arcs", "right word", "right arcs", "pair")
+GROUPS = ("left word", "left arcs", "right word", "right arcs", "first open", "last open", "pair")
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,8 @@ class Template:
     @property
     def group(self) -> str:
         sides = {atom.node[0] for atom in self.atoms}
+        if len(self.atoms) == 1 and sides == {"C"} and not self.atoms[0].state:
+            return "first open" if self.atoms[0].node == "CL" else "last open"
         if len(sides) > 1 or "C" in sides or any("d" in atom.state for atom in self.atoms):
             return "pair"
         fixed = all(atom.node in FIXED_NODES and not atom.state for atom in self.atoms)

@@ -109,7 +109,7 @@ class TrainingOptions:
 class Survey:
     """What training data has in it, to be known before the first epoch; surveys of parts add up."""
 
-    labels: frozenset[str] = frozenset()
+    labels: Counter[str] = field(default_factory=Counter)
     columns: frozenset[str] = frozenset()
     root_labels: Counter[str] = field(default_factory=Counter)
     sentences: int = 0
@@ -125,22 +125,16 @@ class Survey:
             return cls(sentences=batch.num_rows)
         at_root = deprel.filter(pa.array(encoding.gold_heads(batch, lengths) == 0))
         return cls(
-            labels=frozenset(pc.unique(deprel.drop_null()).to_pylist()),
+            labels=_count(deprel),
             columns=frozenset(name for name in encoding.COLUMNS if encoding.has_column(batch, name)),
-            root_labels=Counter(
-                {
-                    row["values"]: row["counts"]
-                    for row in pc.value_counts(at_root).to_pylist()
-                    if row["values"]
-                }
-            ),
+            root_labels=_count(at_root),
             sentences=batch.num_rows,
             tokens=int(lengths.sum()),
         )
 
     def __add__(self, other: Survey) -> Survey:
         return Survey(
-            self.labels | other.labels,
+            self.labels + other.labels,
             self.columns | other.columns,
             self.root_labels + other.root_labels,
             self.sentences + other.sentences,
@@ -149,12 +143,12 @@ class Survey:
 
     @cached_property
     def label_list(self) -> list[str]:
-        """The labels in the order of their numbers."""
+        """The labels in the order of their numbers: common ones first, so that their weights lie together."""
         if not self.labels:
             raise DataError("there are no labelled trees to learn from")
         if len(self.labels) > MOST_LABELS:
             raise DataError(f"{len(self.labels)} labels are too many; at most {MOST_LABELS} can be learnt")
-        return sorted(self.labels)
+        return sorted(self.labels, key=lambda label: (-self.labels[label], label))
 
     @property
     def root_label(self) -> str:
@@ -172,7 +166,7 @@ class Survey:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "labels": sorted(self.labels),
+            "labels": dict(sorted(self.labels.items())),
             "columns": sorted(self.columns),
             "root_labels": dict(sorted(self.root_labels.items())),
             "sentences": self.sentences,
@@ -182,12 +176,17 @@ class Survey:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Survey:
         return cls(
-            frozenset(values["labels"]),
+            Counter(values["labels"]),
             frozenset(values["columns"]),
             Counter(values["root_labels"]),
             values["sentences"],
             values["tokens"],
         )
+
+
+def _count(labels: pa.StringArray) -> Counter[str]:
+    found = pc.value_counts(labels.drop_null()).to_pylist()
+    return Counter({row["values"]: row["counts"] for row in found})
 
 
 def survey(batches: Iterable[pa.RecordBatch]) -> Survey:
@@ -293,10 +292,8 @@ def freeze(
     scale = max(float(np.abs(average).max(initial=0.0)), 1e-9) / 32767
     rounded = np.rint(average / scale).astype(np.int16)
     frozen = lay_out(weights.classes, arrays["keys"], arrays["ends"], arrays["classes"], rounded)
-    gates = Program(found.templates(options)).gate_numbers
-    frozen["filter"] = make_filter(
-        arrays["keys"][np.isin(arrays["keys"] & NUMBER_BITS, np.array(gates, np.uint64))]
-    )
+    gates = np.array(Program(found.templates(options)).gate_numbers, np.uint64)
+    frozen["gate_filter"] = make_filter(arrays["keys"][np.isin(arrays["keys"] & NUMBER_BITS, gates)])
     metadata = {
         "kind": "model",
         "options": options.to_dict(),
@@ -304,7 +301,7 @@ def freeze(
         "labels": found.label_list,
         "root_label": found.root_label,
         "scale": scale,
-        "features": int(np.count_nonzero(np.asarray(frozen["places"])[:, 0])),
+        "features": int(np.count_nonzero(frozen["common"][:, 0]) + np.count_nonzero(frozen["rare"][:, 0])),
         "prune": prune,
         "training": {"sentences": found.sentences, "tokens": found.tokens, "updates": weights.updates},
         **(facts or {}),
