@@ -24,7 +24,7 @@ PROCESSES = ("--direct_running_mode", "multi_processing", "--direct_num_workers"
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Thirty files, each of which takes a moment."""
     folder = tmp_path_factory.mktemp("large")
-    text = Path(SAMPLE).read_bytes() * 60
+    text = Path(SAMPLE).read_bytes() * 120
     for number in range(30):
         (folder / f"{number:02d}.conllu").write_bytes(text)
     return folder
@@ -59,7 +59,7 @@ def whole_shards(folder: Path) -> int:
     """The number of shards under their final name; every one of them can be read."""
     paths = sorted(folder.glob("shard-*"))
     for path in paths:
-        assert pq.read_table(path).num_rows == 42 * 60
+        assert pq.read_table(path).num_rows == 42 * 120
     return len(paths)
 
 
@@ -77,11 +77,11 @@ def test_a_parse_job_that_is_killed_goes_on(
     folder = tmp_path / "out"
     call = ("parse", large, "-o", folder, "--model", small_model, *options)
     process = start(*call)
-    wait_until(lambda: len(list(folder.glob("shard-*"))) >= 3, process)
+    wait_until(lambda: len(list(folder.glob("shard-*"))) >= 1, process)
     signal_group(process, signal.SIGKILL)
     process.wait()
     done = whole_shards(folder)
-    assert 3 <= done < 30
+    assert 1 <= done < 30
     assert not (folder / "_summary.json").exists()
     times = {path: path.stat().st_mtime_ns for path in folder.glob("shard-*")}
     assert start(*call).wait() == 0
@@ -96,8 +96,10 @@ def test_a_parse_job_that_loses_a_worker_says_so_and_goes_on(
     folder = tmp_path / "out"
     call = ("parse", large, "-o", folder, "--model", small_model, *PROCESSES)
     process = start(*call)
-    wait_until(lambda: len(list(folder.glob("shard-*"))) >= 3, process)
-    os.kill(children(process)[0], signal.SIGKILL)
+    wait_until(lambda: len(children(process)) == 2, process)
+    workers = children(process)
+    wait_until(lambda: len(list(folder.glob("shard-*"))) >= 1, process)
+    os.kill(workers[0], signal.SIGKILL)
     errors = process.communicate(timeout=60)[1].decode()
     assert process.returncode == 1
     assert errors.startswith("covington: a worker process ended") and len(errors.splitlines()) == 1
@@ -114,12 +116,14 @@ def test_a_training_that_is_killed_goes_on_to_the_same_bytes(victim: str, tmp_pa
     call = ("train", corpus, "--epochs", "6", "--shards", "3", "--dev", SAMPLE, *PROCESSES)
     assert start(*call, "-o", tmp_path / "whole").wait() == 0
     process = start(*call, "-o", tmp_path / "half")
+    wait_until(lambda: len(children(process)) == 2, process)
+    workers = children(process)
     wait_until((tmp_path / "half.training" / "epoch-00002.json").exists, process)
     if victim == "job":
         signal_group(process, signal.SIGKILL)
         process.wait()
     else:
-        os.kill(children(process)[0], signal.SIGKILL)
+        os.kill(workers[0], signal.SIGKILL)
         assert b"a worker process ended" in process.communicate(timeout=60)[1]
         wait_until_gone(process)
     assert not (tmp_path / "half").exists()
