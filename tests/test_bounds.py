@@ -16,7 +16,15 @@ from tests.batches import batch, sentence
 from tests.reference import all_trees
 
 OPTIONS = TrainingOptions(
-    oracle="lower", templates="paper", root="explicit", target="best", explore=0.9, explore_from=1, epochs=3
+    oracle="lower",
+    templates="paper",
+    root="explicit",
+    accept="all",
+    target="best",
+    repairs="shared",
+    explore=0.9,
+    explore_from=1,
+    epochs=3,
 )
 
 

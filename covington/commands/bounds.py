@@ -66,7 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
         oracle=arguments.oracle,
         templates=arguments.templates,
         root=arguments.root,
+        accept="all",  # these three as in the paper, whatever the defaults of training are
         target="best",
+        repairs="shared",
         explore=arguments.explore,
         explore_from=1,
         seed=arguments.seed,
