@@ -7,7 +7,7 @@ JOBS   ?= auto
 
 SOURCES := setup.py pyproject.toml $(wildcard covington/*.pyx covington/*.pxd)
 
-.PHONY: demo test test-slow lint format fuzz sdist clean help
+.PHONY: demo test test-slow lint format fuzz benchmark sdist clean help
 
 help:
 	@echo "make demo       install, parse the sample corpus, show what was found"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-slow  the tests that build, kill and start processes over and over"
 	@echo "make lint       ruff and mypy"
 	@echo "make fuzz       damaged files against a build with sanitizers (gcc, Linux)"
+	@echo "make benchmark  measure speed, memory and growth, beside UDPipe and spaCy"
 	@echo "make sdist      the source distribution that Beam workers install"
 
 $(BIN)/python:
@@ -44,6 +45,7 @@ lint: $(VENV)/installed-dev
 	rm -rf build/types
 	mkdir -p build/types/covington
 	ln -s $(CURDIR)/covington/* $(CURDIR)/pipelines $(CURDIR)/schemas $(CURDIR)/models build/types/covington/
+	ln -s $(CURDIR)/benchmarks build/types/
 	cd build/types && $(abspath $(BIN)/mypy) --config-file $(CURDIR)/pyproject.toml
 
 format: $(VENV)/installed-dev
@@ -52,6 +54,11 @@ format: $(VENV)/installed-dev
 
 fuzz: $(VENV)/installed-dev
 	tests/fuzz/run_sanitized.sh 10000 1 $(abspath $(BIN)/python)
+
+# the peers are in a group of their own: a benchmark without them says that they are absent
+benchmark: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[benchmark]'
+	$(BIN)/python -m benchmarks
 
 sdist: $(VENV)/installed-dev
 	$(BIN)/python setup.py -q sdist

@@ -1,0 +1,93 @@
+"""CoNLL-U to Parquet, reading and writing included: one file by a stream, shards by a Beam pipeline, 1 and 2 cores."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.corpora import Corpora, batches, enlarge
+from benchmarks.settings import Scale
+from benchmarks.timing import Probe, alternate, spread, timed
+from covington.encoding import word_counts
+from covington.parser import Parser
+
+SET_UP = "Beam in_memory, one sentence"
+
+
+def bare(model: str, corpus: str) -> dict[str, Any]:
+    """The parser alone on the same corpus, read before: what the others are held against."""
+    parser, data = Parser.load(model), batches(corpus)
+    lap = timed(lambda: [parser.parse(batch) for batch in data])
+    return {"tokens": sum(int(word_counts(batch).sum()) for batch in data), **asdict(lap)}
+
+
+def stream(model: str, corpus: str, threads: int) -> dict[str, Any]:
+    """`covington parse corpus.conllu -o parsed.parquet --threads N`, from the loaded program on."""
+    from covington.pipelines.streaming import ParseStream
+
+    parser = Parser.load(model)
+    with tempfile.TemporaryDirectory() as folder:
+        work = ParseStream([corpus], str(Path(folder) / "parsed.parquet"), threads=threads)
+        reports: list[Any] = []
+        lap = timed(lambda: reports.append(work.run(parser)))
+    return {"tokens": reports[0].tokens, **asdict(lap)}
+
+
+def beam(model: str, corpus: str, workers: int, mode: str) -> dict[str, Any]:
+    """`covington parse corpus.conllu -o parsed/` with a running mode, from the loaded program on."""
+    from covington.pipelines.parse import ParseJob
+    from covington.pipelines.runner import Runner
+
+    runner = Runner((f"--direct_running_mode={mode}", f"--direct_num_workers={workers}"))
+    with tempfile.TemporaryDirectory() as folder:
+        job = ParseJob([corpus], str(Path(folder) / "parsed"), model)
+        reports: list[Any] = []
+        lap = timed(lambda: reports.append(job.run(runner)))
+    return {"tokens": reports[0].tokens, **asdict(lap)}
+
+
+def measure(
+    corpora: Corpora, scale: Scale, trained: Mapping[str, Mapping[str, Any]], work: Path
+) -> dict[str, Any]:
+    """Processor time and wall clock of each way, for the fastest and for the richest model."""
+    corpus = work / f"{corpora.name}-{scale.corpus_tokens}.conllu"
+    enlarge([corpora.test, corpora.dev], scale.corpus_tokens, corpus)
+    nothing = work / f"{corpora.name}-1.conllu"
+    enlarge([corpora.test], 1, nothing)
+    cores = os.cpu_count() or 1
+    ways: dict[str, tuple[str, dict[str, Any]]] = {
+        "bare core, read before": ("bare", {}),
+        "stream, 1 thread": ("stream", {"threads": 1}),
+        "stream, 2 threads": ("stream", {"threads": 2}),
+        "Beam in_memory, 1 worker": ("beam", {"workers": 1, "mode": "in_memory"}),
+        "Beam multi_threading, 2 workers": ("beam", {"workers": 2, "mode": "multi_threading"}),
+        "Beam multi_processing, 2 workers": ("beam", {"workers": 2, "mode": "multi_processing"}),
+    }
+    contenders = {
+        f"{name}: {way}": Probe(
+            "endtoend", function, {"model": trained[name]["path"], "corpus": str(corpus), **more}
+        )
+        for name in ("paper", "rich")
+        for way, (function, more) in ways.items()
+    }
+    for name in ("paper", "rich"):
+        few = {"model": trained[name]["path"], "corpus": str(nothing), "workers": 1, "mode": "in_memory"}
+        contenders[f"{name}: {SET_UP}"] = Probe("endtoend", "beam", few)
+    rows = alternate(contenders, scale)
+    return {
+        "cores": cores,
+        "ways": {
+            name: {
+                "tokens": found[0]["tokens"],
+                "cpu": spread([one["cpu"] for one in found]),
+                "wall": spread([one["wall"] for one in found]),
+                "speed": spread([one["tokens"] / one["wall"] for one in found]),
+                "speed by processor time": spread([one["tokens"] / one["cpu"] for one in found]),
+            }
+            for name, found in rows.items()
+        },
+    }
