@@ -26,6 +26,7 @@ from benchmarks.settings import FULL, QUICK
 from benchmarks.timing import ROOT, BenchmarkError, tell
 
 SECTIONS = ("parsing", "training", "files", "endtoend", "memory", "growth")
+FORMAT = 1  # of results.json
 
 
 def arguments_of(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -96,7 +97,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "growth": lambda: growth.measure(corpora, scale, trained, work),
     }
     place = folder / "results.json"
-    results: dict[str, Any] = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
+    results = _earlier(place) if set(arguments.only) != set(SECTIONS) else {}
+    results["format"] = FORMAT
     results["scale"], results["corpus"] = asdict(scale), corpora.name
     results["quick"] = arguments.quick
     results["models"] = {
@@ -109,6 +111,12 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         # after every part: what was measured is kept, whatever happens to the next one
         place.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return results
+
+
+def _earlier(place: Path) -> dict[str, Any]:
+    """What another run found, if it was written by the same version of this benchmark."""
+    found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
+    return found if found.get("format") == FORMAT else {}
 
 
 def output_folder(arguments: argparse.Namespace) -> Path:
