@@ -161,7 +161,7 @@ def make_filter(const uint64_t[::1] keys):
 
 
 cdef uint32_t *take_place(uint32_t[:, ::1] table, uint64_t key, int places) noexcept:
-    """The first free place for a key, with its fingerprint written; three of four places are ever taken."""
+    """The first free place for a key, with its fingerprint written; there always is one."""
     cdef uint64_t buckets = table.shape[0] // places, bucket = bucket_of(key, buckets)
     cdef int p
     while True:
@@ -191,8 +191,8 @@ def lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, cons
         first = ends[row]
     if rows_length >= <int64_t>1 << 32:
         raise ModelError("the model is too large: prune it")
-    cdef uint32_t[:, ::1] common_table = _empty_table(common, COMMON_PLACES, 2)
-    cdef uint32_t[:, ::1] rare_table = _empty_table(rare, RARE_PLACES, 4)
+    cdef uint32_t[:, ::1] common_table = _empty_table(common, COMMON_PLACES, 2, 0.75)
+    cdef uint32_t[:, ::1] rare_table = _empty_table(rare, RARE_PLACES, 4, 0.9)  # the filter keeps most away
     cdef uint32_t[::1] rows = np.zeros(rows_length, dtype=np.uint32)
     cdef uint64_t[::1] rare_keys = np.empty(rare, dtype=np.uint64)
     cdef int64_t[::1] order = np.argsort(-np.asarray(lengths), kind="stable")
@@ -260,7 +260,7 @@ cdef int64_t write_row(Pair *row, const uint16_t *numbers, const int16_t *weight
     return room
 
 
-def _empty_table(features, places, width):
-    """Room for features with a quarter to spare."""
-    buckets = max(1, -(-4 * features // (3 * places)))
+def _empty_table(features, places, width, taken):
+    """Room for features, so that this share of the places will be taken."""
+    buckets = max(1, int(np.ceil(features / (places * taken))))
     return np.zeros((buckets * places, width), dtype=np.uint32)
