@@ -12,6 +12,7 @@ BEGIN = "<!-- measured: `python -m benchmarks` writes from here -->"
 END = "<!-- to here -->"
 
 WORDS = {"10⁹": 1e9, "10¹²": 1e12}
+PRICES = (0.01, 0.05)  # of a core-hour, in any money
 WORKERS = (1, 16, 256, 4096)  # cores
 
 
@@ -60,6 +61,18 @@ def lines(results: dict[str, Any]) -> list[str]:
     for model, row in hours.items():
         found += [
             f"| {model}, {name} | {' | '.join(_duration(value / count) for count in WORKERS)} |"
+            for name, value in row.items()
+        ]
+    found += [
+        "",
+        "Core-hours × price. The prices are examples to multiply with, not anybody's offer:",
+        "",
+        f"| model, words | {' | '.join(f'at {price} per core-hour' for price in PRICES)} |",
+        f"|---|{'---:|' * len(PRICES)}",
+    ]
+    for model, row in hours.items():
+        found += [
+            f"| {model}, {name} | {' | '.join(f'{value * price:,.2f}' for price in PRICES)} |"
             for name, value in row.items()
         ]
     return [*found, "", *_memory(results)]

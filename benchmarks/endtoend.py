@@ -9,6 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from benchmarks.corpora import Corpora, batches, enlarge
 from benchmarks.settings import Scale
 from benchmarks.timing import Probe, alternate, spread, timed
@@ -29,6 +31,7 @@ def stream(model: str, corpus: str, threads: int) -> dict[str, Any]:
     """`covington parse corpus.conllu -o parsed.parquet --threads N`, from the loaded program on."""
     from covington.pipelines.streaming import ParseStream
 
+    pa.set_cpu_count(threads)
     parser = Parser.load(model)
     with tempfile.TemporaryDirectory() as folder:
         work = ParseStream([corpus], str(Path(folder) / "parsed.parquet"), threads=threads)
@@ -42,6 +45,7 @@ def beam(model: str, corpus: str, workers: int, mode: str) -> dict[str, Any]:
     from covington.pipelines.parse import ParseJob
     from covington.pipelines.runner import Runner
 
+    pa.set_cpu_count(workers)
     runner = Runner((f"--direct_running_mode={mode}", f"--direct_num_workers={workers}"))
     with tempfile.TemporaryDirectory() as folder:
         job = ParseJob([corpus], str(Path(folder) / "parsed"), model)
