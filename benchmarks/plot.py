@@ -89,6 +89,7 @@ def curves(title: str, x_label: str, lines: Sequence[Curve]) -> str:
         parts.append(f'<line class="grid" x1="{CURVE_LEFT}" x2="{WIDTH - 20}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text x="{CURVE_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{10.0**power:,g}</text>')
     parts.append(f'<text x="{WIDTH / 2}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_label)}</text>')
+    step = (WIDTH - CURVE_LEFT) / max(len(lines), 2)
     for place, line in enumerate(lines):
         colour = COLOURS[place % len(COLOURS)]
         points = [(x_place(x), y_place(y)) for x, y in line.points]
@@ -96,7 +97,7 @@ def curves(title: str, x_label: str, lines: Sequence[Curve]) -> str:
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
         parts.append(
-            f'<text x="{CURVE_LEFT + 130 * place}" y="{TOP + 8}" style="fill:{colour}">{escape(line.name)}</text>'
+            f'<text x="{CURVE_LEFT + step * place:.0f}" y="{TOP + 8}" style="fill:{colour}">{escape(line.name)}</text>'
         )
     return "".join(parts)
 
