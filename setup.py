@@ -34,6 +34,7 @@ def compiled(path: Path) -> Extension:
 
 
 setup(
+    options={"build_ext": {"parallel": os.cpu_count()}},
     packages=[
         "covington",
         "covington.commands",
