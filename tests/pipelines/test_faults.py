@@ -22,10 +22,10 @@ PROCESSES = ("--direct_running_mode", "multi_processing", "--direct_num_workers"
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Thirty files, each of which takes a moment."""
+    """Two dozen files, each of which takes a moment."""
     folder = tmp_path_factory.mktemp("large")
-    text = Path(SAMPLE).read_bytes() * 120
-    for number in range(30):
+    text = Path(SAMPLE).read_bytes() * 80
+    for number in range(24):
         (folder / f"{number:02d}.conllu").write_bytes(text)
     return folder
 
@@ -59,7 +59,7 @@ def whole_shards(folder: Path) -> int:
     """The number of shards under their final name; every one of them can be read."""
     paths = sorted(folder.glob("shard-*"))
     for path in paths:
-        assert pq.read_table(path).num_rows == 42 * 120
+        assert pq.read_table(path).num_rows == 42 * 80
     return len(paths)
 
 
@@ -81,7 +81,7 @@ def test_a_parse_job_that_is_killed_goes_on(
     signal_group(process, signal.SIGKILL)
     process.wait()
     done = whole_shards(folder)
-    assert 1 <= done < 30
+    assert 1 <= done < 24
     assert not (folder / "_summary.json").exists()
     times = {path: path.stat().st_mtime_ns for path in folder.glob("shard-*")}
     assert start(*call).wait() == 0
