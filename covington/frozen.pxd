@@ -12,6 +12,7 @@ cdef enum:
     COMMON_PLACES = 8       # per bucket
     RARE_PLACES = 4
     PAIRS = 3               # in a rare place
+    FARTHEST_BUCKET = 256   # a feature is never further from its own bucket: no table can make a look-up long
     CHUNK = 16              # classes whose weights are added at once
     CHUNK_PAIRS = 9         # the room of a chunk in a row: its number and its weights
     ENOUGH = 4              # weights that make a chunk worth its room

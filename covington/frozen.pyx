@@ -97,7 +97,7 @@ cdef class FrozenWeights:
         cdef const CommonPlace *place
         cdef int p
         found.row = NULL
-        for looked in range(self.common_buckets):
+        for looked in range(min(self.common_buckets, <uint64_t>FARTHEST_BUCKET)):
             place = self.common + COMMON_PLACES * bucket
             for p in range(COMMON_PLACES):
                 if place[p].fingerprint == fingerprint:
@@ -136,7 +136,7 @@ cdef class FrozenWeights:
                 scores[pairs[e].number & mask] += pairs[e].weight
             return
         bucket = found.bucket
-        for looked in range(self.rare_buckets):
+        for looked in range(min(self.rare_buckets, <uint64_t>FARTHEST_BUCKET)):
             for p in range(RARE_PLACES):
                 if bucket[p].fingerprint == found.fingerprint:
                     for e in range(PAIRS):
@@ -160,16 +160,17 @@ def make_filter(const uint64_t[::1] keys):
     return np.asarray(filter)
 
 
-cdef uint32_t *take_place(uint32_t[:, ::1] table, uint64_t key, int places) noexcept:
-    """The first free place for a key, with its fingerprint written; there always is one."""
-    cdef uint64_t buckets = table.shape[0] // places, bucket = bucket_of(key, buckets)
+cdef uint32_t *take_place(uint32_t[:, ::1] table, uint64_t key, int places) except NULL:
+    """The first free place for a key, with its fingerprint written."""
+    cdef uint64_t buckets = table.shape[0] // places, bucket = bucket_of(key, buckets), looked
     cdef int p
-    while True:
+    for looked in range(min(buckets, <uint64_t>FARTHEST_BUCKET)):
         for p in range(places):
             if table[bucket * places + p, 0] == 0:
                 table[bucket * places + p, 0] = fingerprint_of(key)
                 return &table[bucket * places + p, 0]
         bucket = (bucket + 1) % buckets
+    raise ModelError("the features crowd together in the table: train with another seed")
 
 
 def lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, const uint16_t[::1] numbers,

@@ -1,0 +1,239 @@
+"""The parser as people use it: Arrow in and out, the same whatever the batch, and safe whatever the model."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import covington
+from covington import encoding, model_file, models
+from covington.errors import DataError, ModelError, OptionError
+from covington.parser import ARRAYS, Parser, Statistics
+from covington.training import (
+    TrainingOptions,
+    freeze,
+    load_weights,
+    prepare,
+    save_weights,
+    survey,
+    train_epoch,
+)
+from covington.weights import Weights
+from tests.batches import batch, sentence
+
+SAMPLE = pa.Table.from_batches(list(covington.read_conllu(models.sample()))).combine_chunks().to_batches()[0]
+
+
+def train(path: Path, options: TrainingOptions) -> Weights:
+    found = survey([SAMPLE])
+    shard, weights = prepare([SAMPLE], options, found), Weights(found.classes(options))
+    for epoch in range(1, options.epochs + 1):
+        train_epoch(weights, shard, epoch)
+    freeze(weights, options, found, path)
+    return weights
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("parser") / "sample.covington"
+    train(path, TrainingOptions(epochs=4))
+    return path
+
+
+@pytest.fixture(scope="module")
+def parser(model: Path) -> Parser:
+    return Parser.load(model)
+
+
+def columns(parsed: pa.RecordBatch) -> list[object]:
+    return [parsed.column("head").to_pylist(), parsed.column("deprel").to_pylist()]
+
+
+def test_it_learns_what_it_was_shown(parser: Parser) -> None:
+    parsed, statistics = parser.parse(SAMPLE), Statistics()
+    gold, found = (
+        np.concatenate([np.array(row) for row in rows.column("head").to_pylist()])
+        for rows in (SAMPLE, parsed)
+    )
+    assert (gold == found).mean() > 0.9
+    parser.parse(SAMPLE, gold=True, statistics=statistics)
+    assert (statistics.sentences, statistics.tokens) == (SAMPLE.num_rows, len(gold))
+    assert statistics.shift == statistics.tokens  # every word is shifted once
+    assert statistics.repairs_to_gold + statistics.repairs_harmful <= statistics.non_monotonic
+
+
+def test_alone_in_a_batch_and_on_many_threads(parser: Parser) -> None:
+    whole = columns(parser.parse(SAMPLE))
+    alone = [columns(parser.parse(SAMPLE.slice(row, 1))) for row in range(SAMPLE.num_rows)]
+    assert whole == [[heads for (heads,), _ in alone], [labels for _, (labels,) in alone]]
+    for threads in (2, 3, 7, 100):
+        assert columns(parser.parse(SAMPLE, threads=threads)) == whole
+
+
+def test_all_other_columns_stay(parser: Parser) -> None:
+    parsed = parser.parse(SAMPLE)
+    for name in set(SAMPLE.schema.names) - {"head", "deprel"}:
+        assert parsed.column(name).equals(SAMPLE.column(name))
+    assert parsed.column("model").to_pylist() == [parser.checksum] * SAMPLE.num_rows
+
+
+def test_trees_have_one_root_and_no_cycle(parser: Parser) -> None:
+    for heads in parser.parse(SAMPLE).column("head").to_pylist():
+        assert heads.count(0) == 1
+        for word in range(1, len(heads) + 1):
+            for _ in heads:
+                word = heads[word - 1] if word else 0
+            assert word == 0
+
+
+def test_long_sentences_come_back_with_a_flag(parser: Parser) -> None:
+    lengths = encoding.word_counts(SAMPLE)
+    parsed = parser.parse(SAMPLE, max_length=8)
+    whole = parser.parse(SAMPLE)
+    for row, length in enumerate(lengths):
+        assert parsed.column("flags")[row].as_py() == (["too-long"] if length > 8 else [])
+        expected = [None] * length if length > 8 else whole.column("head")[row].as_py()
+        assert parsed.column("head")[row].as_py() == expected
+        assert (parsed.column("deprel")[row].as_py()[0] is None) == (length > 8)
+
+
+def test_confidence_is_the_margin_of_the_arc(parser: Parser) -> None:
+    parsed = parser.parse(SAMPLE, confidence=True)
+    assert columns(parsed) == columns(parser.parse(SAMPLE))
+    margins = [margin for row in parsed.column("confidence").to_pylist() for margin in row]
+    assert any(margin is None for margin in margins)  # words that no transition attached
+    assert all(margin >= 0 for margin in margins if margin is not None)
+    assert parser.parse(SAMPLE).column("confidence").null_count == SAMPLE.num_rows
+
+
+def test_empty_batches_empty_sentences_and_ten_thousand_words(parser: Parser) -> None:
+    assert parser.parse(SAMPLE.slice(0, 0)).num_rows == 0
+    nothing = pa.RecordBatch.from_pydict({"tokens": pa.array([[], []], pa.list_(pa.string()))})
+    assert parser.parse(nothing).column("head").to_pylist() == [[], []]
+    words = [f"w{number % 50}" for number in range(10_000)]
+    long = pa.RecordBatch.from_pydict({"tokens": [words], "upos": [["NOUN", "VERB"] * 5_000]})
+    assert len(parser.parse(long).column("head")[0].as_py()) == 10_000
+
+
+def test_columns_that_are_not_there_are_simply_absent(parser: Parser) -> None:
+    only = SAMPLE.select(["tokens", "upos"])
+    assert parser.parse(only).num_rows == SAMPLE.num_rows
+    with pytest.raises(DataError, match="no column 'tokens'"):
+        parser.parse(SAMPLE.select(["upos"]))
+    uneven = pa.RecordBatch.from_pydict({"tokens": [["a", "b"]], "upos": [["X", "X", "X"]]})
+    with pytest.raises(DataError, match="'upos' has 3 values for 2 words"):
+        parser.parse(uneven)
+
+
+def test_a_parser_is_not_sent_anywhere(parser: Parser) -> None:
+    with pytest.raises(TypeError, match="send the path"):
+        pickle.dumps(parser)
+    with pytest.raises(OptionError):
+        parser.parse(SAMPLE, threads=0)
+
+
+@pytest.mark.parametrize(
+    ("heads", "labels", "message"),
+    [
+        ([2, 9], "a root", "head 9 of word 2 is out of range"),
+        ([2, 1], "a a", "on a cycle"),
+        ([2, None], "a root", "word 2 has no head"),
+        ([1, 0], "a root", "on a cycle"),
+    ],
+)
+def test_what_is_no_tree_is_not_learnt(heads: list[int | None], labels: str, message: str) -> None:
+    bad = batch(
+        sentence("a b", [2, 0], "a root", "X Y"), sentence("a b", heads, labels, "X Y", sent_id="bad-1")
+    )
+    with pytest.raises(DataError, match=message) as error:
+        prepare([bad], TrainingOptions(templates="paper"), survey([bad]))
+    assert "sentence bad-1" in str(error.value) and "column 'head'" in str(error.value)
+
+
+def test_labels_must_be_there_and_known() -> None:
+    good = batch(sentence("a b", [2, 0], "a root", "X Y"))
+    odd = batch(sentence("a b", [2, 0], "b root", "X Y", sent_id="odd-1"))
+    with pytest.raises(DataError, match=r"odd-1.*no label that the model knows"):
+        prepare([odd], TrainingOptions(templates="paper"), survey([good]))
+    with pytest.raises(DataError, match="no labels"):
+        survey([good.drop_columns(["deprel"])])
+    with pytest.raises(DataError, match="no tags in column 'xpos'"):
+        survey([good]).templates(TrainingOptions(tag="xpos"))
+
+
+@pytest.mark.parametrize("repairs", ["own", "shared"])
+def test_one_seed_one_model(tmp_path: Path, repairs: str) -> None:
+    options = TrainingOptions(epochs=2, repairs=repairs)
+    for name in "ab":
+        train(tmp_path / name, options)
+    train(tmp_path / "c", TrainingOptions(epochs=2, repairs=repairs, seed=2))
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() != (tmp_path / "c").read_bytes()
+
+
+def test_weights_survive_a_file(tmp_path: Path) -> None:
+    weights = train(tmp_path / "model", TrainingOptions(epochs=2))
+    save_weights(weights, tmp_path / "weights")
+    again = load_weights(tmp_path / "weights")
+    for name, array in weights.arrays().items():
+        assert np.array_equal(array, again.arrays()[name])
+    with pytest.raises(ModelError, match="not a file of weights"):
+        load_weights(tmp_path / "model")
+    with pytest.raises(ModelError, match="not a parser's model"):
+        Parser.load(tmp_path / "weights")
+
+
+def test_mixing_one_part_changes_nothing_and_shards_average() -> None:
+    options, found = TrainingOptions(epochs=3), survey([SAMPLE])
+    shard = prepare([SAMPLE], options, found)
+    plain = Weights(found.classes(options))
+    mixed = Weights(found.classes(options))
+    for epoch in (1, 2, 3):
+        train_epoch(plain, shard, epoch)
+        part = mixed.for_a_shard()
+        train_epoch(part, shard, epoch)
+        mixed = Weights.mix(mixed, [part], "uniform")
+    for name, array in plain.arrays().items():
+        assert np.array_equal(array, mixed.arrays()[name])
+    assert (plain.steps, plain.updates) == (mixed.steps, mixed.updates)
+    twice = Weights.mix(Weights(plain.classes), [plain, plain.for_a_shard()], "uniform")
+    assert np.array_equal(twice.arrays()["weights"], plain.arrays()["weights"])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_forged_model_does_no_harm(model: Path, tmp_path: Path, seed: int) -> None:
+    """Arrays of noise with a right checksum: the parse may be nonsense, but it is one."""
+    random = np.random.default_rng(seed)
+    true = model_file.read(model)
+    forged = {name: true.arrays[name].copy() for name in ARRAYS}
+    for name in random.choice(ARRAYS, size=random.integers(1, len(ARRAYS) + 1), replace=False):
+        noise = random.integers(0, 256, forged[name].nbytes, dtype=np.uint8).view(forged[name].dtype)
+        keep = random.random(noise.shape) < random.choice([0.0, 0.5, 0.99])
+        forged[name] = np.where(keep, forged[name].ravel(), noise).reshape(forged[name].shape)
+    if seed % 4 == 0:
+        forged["rows"] = forged["rows"][: random.integers(0, 50)]
+    model_file.write(tmp_path / "forged", true.metadata, forged)
+    parsed = Parser.load(tmp_path / "forged").parse(SAMPLE)
+    assert all(heads.count(0) == 1 for heads in parsed.column("head").to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("labels", []),
+        ("labels", ["a"] * 3),
+        ("root_label", "none"),
+        ("templates", ["Q9.w"]),
+        ("templates", 5),
+        ("options", {"oracle": "best"}),
+        ("scale", None),
+    ],
+)
+def test_metadata_that_does_not_fit_is_refused(model: Path, tmp_path: Path, key: str, value: object) -> None:
+    true = model_file.read(model)
+    model_file.write(tmp_path / "forged", {**true.metadata, key: value}, true.arrays)
+    with pytest.raises(ModelError):
+        Parser.load(tmp_path / "forged").parse(SAMPLE)
