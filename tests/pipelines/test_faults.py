@@ -46,7 +46,9 @@ def wait_until(condition: Callable[[], object], process: subprocess.Popen[bytes]
 
 def children(process: subprocess.Popen[bytes]) -> list[int]:
     """The worker processes of a command."""
-    found = subprocess.run(["ps", "-eo", "pid,sid,args"], capture_output=True, text=True, check=True).stdout
+    found = subprocess.run(
+        ["ps", "-ww", "-eo", "pid,sid,args"], capture_output=True, text=True, check=True
+    ).stdout
     rows = [line.split(None, 2) for line in found.splitlines()[1:]]
     return [
         int(pid)
