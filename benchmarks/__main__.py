@@ -106,8 +106,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     }
     for part in arguments.only:
         tell(part)
-        load = os.getloadavg()[0]
-        results[part] = measures[part]() | {"machine": about | {"load before": load, "begun": machine.now()}}
+        conditions = about | {"load before": os.getloadavg()[0], "begun": machine.now()}
+        results[part] = measures[part]() | {"machine": conditions}
         # after every part: what was measured is kept, whatever happens to the next one
         place.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return results
