@@ -49,7 +49,7 @@ def main(folder: str) -> int:
         f"\nThe model is {models.DEFAULT}: English. Other languages are here to show what it does not know.\n"
     )
     print(table(gold, parsed))
-    print("\nA non-projective tree that it found:\n")
+    print("\nOne of the trees that it found, all heads right:\n")
     print(drawing_text.draw(list(drawing.trees(parsed))[_shown(gold, parsed)]))
     print(f"\nThe trees are in {folder}/*.parquet; `covington draw` makes pictures of them.")
     return 0
@@ -72,13 +72,13 @@ def table(gold: pa.RecordBatch, parsed: pa.RecordBatch) -> str:
 
 
 def _shown(gold: pa.RecordBatch, parsed: pa.RecordBatch) -> int:
-    """The sentence to draw: the longest non-projective one with all heads right, or the first with one."""
+    """The sentence to draw: of those with all heads right a non-projective one, or else the longest."""
     right = [
         a == b
         for a, b in zip(gold.column("head").to_pylist(), parsed.column("head").to_pylist(), strict=True)
     ]
     lengths, straight = _trees(parsed)
-    order = np.lexsort((-lengths, ~np.array(right), straight))
+    order = np.lexsort((-lengths, straight, ~np.array(right)))
     return int(order[0])
 
 
