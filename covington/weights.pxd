@@ -39,7 +39,8 @@ cdef class Weights:
     cdef int grow_slots(self) except -1 nogil
     cdef int grow_entries(self) except -1 nogil
     cdef int grow_row(self, Slot *slot) except -1 nogil
-    cdef int add(self, Weights other, int64_t times) except -1
+    cdef Weights copy(self)
+    cdef int add(self, Weights other, int64_t times) except -1 nogil
     cdef void settle(self, int64_t divisor, int64_t steps) noexcept nogil
     cdef void sort_row(self, Slot *slot) noexcept nogil
-    cdef int count_in(self, Weights other) except -1
+    cdef int count_in(self, Weights other) except -1 nogil

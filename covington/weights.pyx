@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from covington.features cimport MOST_TEMPLATES
 
@@ -199,12 +199,27 @@ cdef class Weights:
 
     def for_a_shard(self):
         """The same weights with nothing averaged yet, to learn on from."""
+        return self.copy()
+
+    cdef Weights copy(self):
+        """A copy of the weights alone: no steps, no updates, nothing late."""
         cdef Weights made = Weights(self.classes)
-        made.add(self, 1)
-        made.settle(1, 0)
+        cdef Slot *slots = <Slot *>realloc(made.slots, (self.mask + 1) * sizeof(Slot))
+        if slots == NULL:
+            raise MemoryError("no memory for more features")
+        made.slots = slots
+        made.mask = self.mask
+        made.rows = self.rows
+        while made.entries_room < self.entries_used:
+            made.grow_entries()
+        with nogil:
+            memcpy(made.slots, self.slots, (self.mask + 1) * sizeof(Slot))
+            memcpy(made.entries, self.entries, self.entries_used * sizeof(Entry))
+            memset(made.late, 0, self.entries_used * sizeof(int64_t))
+        made.entries_used = self.entries_used      # rows that were free stay unused
         return made
 
-    cdef int add(self, Weights other, int64_t times) except -1:
+    cdef int add(self, Weights other, int64_t times) except -1 nogil:
         """Collect the weights of another table, multiplied, in `late`; `settle` makes weights of them."""
         cdef uint64_t slot
         cdef int64_t at
@@ -225,7 +240,7 @@ cdef class Weights:
                 self.entries[at].weight = <int32_t>(doubled // (2 * divisor) - (doubled % (2 * divisor) < 0))
                 self.late[at] = steps * self.entries[at].weight
 
-    cdef int count_in(self, Weights other) except -1:
+    cdef int count_in(self, Weights other) except -1 nogil:
         """Add the sums of another table to the average; weights and steps are already the final ones."""
         cdef uint64_t slot
         cdef int64_t at
@@ -260,21 +275,23 @@ cdef class Weights:
         The weights are the mean of the parts, uniform or by their updates; the average goes on over the steps of
         all shards. One part alone comes out as it went in.
         """
-        cdef Weights mixed = Weights(previous.classes)
+        cdef Weights mixed = previous.copy()
         cdef Weights part
         cdef int64_t divisor = 0, times
-        mixed.add(previous, 0)
         mixed.steps, mixed.updates = previous.steps, previous.updates
         uniform = by == "uniform" or not any(part.updates for part in parts)
         for part in parts:
             times = 1 if uniform else part.updates
-            mixed.add(part, times)
             divisor += times
             mixed.steps += part.steps
             mixed.updates += part.updates
-        mixed.settle(divisor, mixed.steps)
+            with nogil:
+                mixed.add(part, times)
+        with nogil:
+            mixed.settle(divisor, mixed.steps)
         for part in [previous, *parts]:
-            mixed.count_in(part)
+            with nogil:
+                mixed.count_in(part)
         return mixed
 
     @staticmethod
