@@ -36,7 +36,7 @@ def test_the_sdist_builds_without_isolation_in_a_worker_image(tmp_path: Path, sm
     venv.create(tmp_path / "worker", with_pip=True)
     python = tmp_path / "worker" / "bin" / "python"
     pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    run(*pip, *STOCK, cwd=tmp_path)
+    run(*pip, "--upgrade", *STOCK, cwd=tmp_path)  # a new venv brings an old setuptools
     run(*pip, "--no-build-isolation", "--no-deps", sdist, cwd=tmp_path)
     output = tmp_path / "out"
     run(python, "-m", "covington", "parse", SAMPLE, "-o", output, "--model", small_model, cwd=tmp_path)
