@@ -18,9 +18,10 @@ from covington.features cimport (
     Program, load_cells, make_keys,
 )
 from covington.frozen cimport Found, FrozenWeights
+from covington.machine cimport covington_prefetch  # brings COVINGTON_CLONES
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
-    CYCLE_ARC, LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, is_ancestor,
+    CYCLE_ARC, LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, first_class,
     left_arc, left_arc_is_monotonic, no_arc, release, reserve, right_arc, right_arc_is_monotonic, shift, start,
 )
 
@@ -43,13 +44,8 @@ COUNTS = (
 
 cdef extern from *:
     """
-    #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__)
-    #define COVINGTON_SUM_CLONES __attribute__((target_clones("avx2", "default")))
-    #else
-    #define COVINGTON_SUM_CLONES
-    #endif
     /* The two parts of a focus word's scores lie behind one another. */
-    COVINGTON_SUM_CLONES static void covington_sum(
+    COVINGTON_CLONES static void covington_sum(
         int32_t *sum, const int32_t *left, const int32_t *right, const int32_t *first, const int32_t *last, int count
     ) {
         for (int k = 0; k < count; k++)
@@ -256,14 +252,7 @@ cdef class Decoder:
 
     cdef int best_arc(self, Lane *lane, int transition) noexcept nogil:
         """The best class of LeftArc or RightArc in the configuration."""
-        cdef int number, best, first = 2, dependent = lane.c.i, head = lane.c.j
-        if transition == RIGHT_ARC:
-            first += self.labels
-            dependent, head = head, dependent
-        if self.own_repairs and (
-            lane.c.head[dependent] != lane.c.nothing or is_ancestor(lane.c.head, dependent, head)
-        ):
-            first += 2 * self.labels
+        cdef int number, best, first = first_class(&lane.c, transition, self.labels, self.own_repairs)
         best = first
         for number in range(first + 1, first + self.labels):
             if lane.scores[number] > lane.scores[best]:

@@ -2,25 +2,15 @@
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
+from covington.machine cimport covington_prefetch
+
 import numpy as np
 
 from covington.errors import ModelError
 
 cdef extern from *:
     """
-    #include <stdint.h>
-    #if defined(__GNUC__) || defined(__clang__)
-    #define covington_prefetch(address) __builtin_prefetch(address)
-    #else
-    #define covington_prefetch(address)
-    #endif
-    #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__)
-    #define COVINGTON_CLONES __attribute__((target_clones("avx2", "default")))
-    #else
-    #define COVINGTON_CLONES
-    #endif
-    /* The compiler vectorises this; the machine's widest version is chosen when the program starts.
-       A chunk is 4 bytes for its number and 16 weights; its number is masked, so that any number is safe. */
+    /* A chunk is 4 bytes for its number and 16 weights; its number is masked, so that any number is safe. */
     COVINGTON_CLONES static void covington_add_chunks(int32_t *scores, const int16_t *chunk, int count, int mask) {
         for (; count > 0; count--, chunk += 18) {
             int32_t *to = scores + 16 * ((uint16_t)chunk[0] & mask);
@@ -28,7 +18,6 @@ cdef extern from *:
         }
     }
     """
-    void covington_prefetch(const void *address) noexcept nogil
     void covington_add_chunks(int32_t *scores, const int16_t *chunk, int count, int mask) noexcept nogil
 
 

@@ -20,8 +20,8 @@ from covington.hashing cimport SEED, finish, mix
 from covington.recording cimport Recorder
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
-    LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, is_ancestor, left_arc, left_arc_is_monotonic, no_arc, release, reserve,
-    right_arc, right_arc_is_monotonic, shift, start,
+    LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, first_class, left_arc, left_arc_is_monotonic, no_arc, release,
+    reserve, right_arc, right_arc_is_monotonic, shift, start,
 )
 from covington.weights cimport UNIT, Weights
 
@@ -196,18 +196,6 @@ cdef class Learner:
         self.version += 1
         return 0
 
-    cdef int first_class(self, int transition) noexcept nogil:
-        """The first of the classes, one per label, by which an arc transition can be taken here."""
-        cdef int first = 2, dependent = self.c.i, head = self.c.j
-        if transition == RIGHT_ARC:
-            first += self.labels
-            dependent, head = head, dependent
-        if self.own_repairs and (
-            self.c.head[dependent] != self.c.nothing or is_ancestor(self.c.head, dependent, head)
-        ):
-            first += 2 * self.labels
-        return first
-
     cdef void choose(self, Choice *choice) noexcept nogil:
         """The best class for each transition; arcs that the system forbids have no class."""
         cdef int label, first, best, transition
@@ -216,7 +204,7 @@ cdef class Learner:
             choice.score[transition] = scores[transition]
             choice.number[transition] = transition
         for transition in range(2, 4):
-            best = first = self.first_class(transition)
+            best = first = first_class(&self.c, transition, self.labels, self.own_repairs)
             for label in range(1, self.labels):
                 if scores[first + label] > scores[best]:
                     best = first + label
@@ -243,9 +231,9 @@ cdef class Learner:
         if costs.loss[transition] != costs.best or choice.number[transition] < 0:
             return -1
         if transition == LEFT_ARC and costs.left_is_gold:
-            return self.first_class(LEFT_ARC) + self.gold.label[self.c.i]
+            return first_class(&self.c, LEFT_ARC, self.labels, self.own_repairs) + self.gold.label[self.c.i]
         if transition == RIGHT_ARC and costs.right_is_gold:
-            return self.first_class(RIGHT_ARC) + self.gold.label[self.c.j]
+            return first_class(&self.c, RIGHT_ARC, self.labels, self.own_repairs) + self.gold.label[self.c.j]
         if transition >= LEFT_ARC and not self.is_welcome(self.c.i if transition == LEFT_ARC else self.c.j):
             return -1
         return choice.number[transition]

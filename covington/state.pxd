@@ -76,3 +76,18 @@ cdef inline bint left_arc_is_monotonic(Configuration *c) noexcept nogil:
 cdef inline bint right_arc_is_monotonic(Configuration *c) noexcept nogil:
     """Single head and acyclicity, as the monotonic system demands of RightArc."""
     return c.head[c.j] == c.nothing and not is_ancestor(c.head, c.j, c.i)
+
+
+cdef inline int first_class(const Configuration *c, int transition, int labels, bint own_repairs) noexcept nogil:
+    """The first of the classes, one per label, by which LeftArc or RightArc can be taken in a configuration.
+
+    The classes are Shift, NoArc, a block of LeftArcs and a block of RightArcs; with `own_repairs` the same two blocks
+    again, for arcs that take another arc away.
+    """
+    cdef int first = 2, dependent = c.i, head = c.j
+    if transition == RIGHT_ARC:
+        first += labels
+        dependent, head = head, dependent
+    if own_repairs and (c.head[dependent] != c.nothing or is_ancestor(c.head, dependent, head)):
+        first += 2 * labels
+    return first

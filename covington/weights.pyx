@@ -5,18 +5,9 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 from covington.features cimport MOST_TEMPLATES
+from covington.machine cimport covington_prefetch
 
 import numpy as np
-
-cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define covington_prefetch(address) __builtin_prefetch(address)
-    #else
-    #define covington_prefetch(address)
-    #endif
-    """
-    void covington_prefetch(const void *address) noexcept nogil
 
 
 cdef enum:
