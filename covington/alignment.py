@@ -40,7 +40,7 @@ def check_pair(gold: pa.RecordBatch, system: pa.RecordBatch, name: str = "the sy
     other = pc.fill_null(pc.not_equal(*ids), False)  # an id that only one side has is no contradiction
     row = _first(other)
     if row is not None:
-        raise _error(gold, row, f"faces sentence {ids[1][row]} in {name}: not the same sentences in order")
+        raise _error(gold, row, _facing(ids[0].to_pylist(), ids[1].to_pylist(), row, name))
     counts = [word_counts(batch) for batch in (gold, system)]
     row = _first(counts[0] != counts[1])
     if row is not None:
@@ -52,6 +52,18 @@ def check_pair(gold: pa.RecordBatch, system: pa.RecordBatch, name: str = "the sy
         row = int(np.searchsorted(ends, word, side="right"))
         number = word - int(ends[row] - counts[0][row]) + 1
         raise _error(gold, row, f"word {number} is {words[0][word]} here and {words[1][word]} in {name}")
+
+
+def _facing(gold: list[str | None], system: list[str | None], row: int, name: str) -> str:
+    """Why a sentence may face another one, as far as the sentences around tell."""
+    other = system[row]
+    if other in system[:row]:
+        return f"faces sentence {other} in {name}, which stands there twice"
+    if other in gold[row + 1 :] and gold[row] not in system[row + 1 :]:
+        return f"is missing in {name}, where sentence {other} stands in its place"
+    if gold[row] in system[row + 1 :] and other not in gold[row + 1 :]:
+        return f"faces sentence {other} in {name}, which gold does not have there"
+    return f"faces sentence {other} in {name}: not the same sentences in order"
 
 
 def word_counts(batch: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

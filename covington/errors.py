@@ -41,3 +41,11 @@ class OptionError(CovingtonError):
 
 class SearchLimitError(CovingtonError):
     """The exact loss was not found within the number of configurations that may be looked at."""
+
+
+class JobError(CovingtonError):
+    """A job that failed for a reason outside the parser."""
+
+
+class WorkerLostError(JobError):
+    """A worker process of the local runner ended before its work was done."""

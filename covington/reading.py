@@ -62,6 +62,15 @@ def read_sentences(
         yield from read(path, batch_size=batch_size, strict=strict, rejects=rejects)
 
 
+def read_in_order(path: str) -> Iterator[pa.RecordBatch]:
+    """Read sentences that must be well-formed; those of a folder are sorted by source and position, in memory."""
+    if path == "-" or not Path(path).is_dir():
+        return read_sentences(path, strict=True)
+    batches = list(read_sentences(path, strict=True))
+    table = pa.Table.from_batches(batches).sort_by([("source", "ascending"), ("position", "ascending")])
+    return iter(table.combine_chunks().to_batches(max_chunksize=4096))
+
+
 def sentence_files(path: str | os.PathLike[str]) -> list[str]:
     """The file itself, or the Parquet files of a folder in the order of their names."""
     if not Path(path).is_dir():

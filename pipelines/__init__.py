@@ -7,6 +7,7 @@ import importlib
 # name → where it lives; Beam takes a second to import, so nothing is loaded before it is asked for
 _HOMES = {
     "CovingtonModelHandler": "inference",
+    "EvaluateJob": "evaluate",
     "ParseJob": "parse",
     "ParseOptions": "work",
     "ParseSentences": "transforms",
@@ -15,6 +16,7 @@ _HOMES = {
     "Runner": "runner",
     "ScoreParses": "scoring",
     "Shard": "shards",
+    "Tally": "tally",
     "TrainJob": "train",
     "TrainParser": "train",
     "Training": "epochs",

@@ -22,7 +22,7 @@ from apache_beam.options.pipeline_options import (
 )
 
 from covington import errors
-from covington.errors import CovingtonError, OptionError
+from covington.errors import CovingtonError, JobError, OptionError, WorkerLostError
 
 # Beam's own DirectRunner tries Prism first, a binary that it fetches from the network; these names
 # mean the runner inside this process instead, which is the one that reads --direct_* options.
@@ -34,14 +34,6 @@ _TOLD = re.compile(r'^\s*details = "(.+)"$', re.MULTILINE)
 _ORDINARY = re.compile(
     r"^((?:\w+\.)*\w*(?:Error|Exception|Interrupt)): (.+?)(?: \[while running '.*?'\])?$", re.MULTILINE
 )
-
-
-class JobError(CovingtonError):
-    """A job that failed for a reason outside the parser."""
-
-
-class WorkerLostError(JobError):
-    """A worker process of the local runner ended before its work was done."""
 
 
 @dataclass(frozen=True)
@@ -171,9 +163,7 @@ def _run_watched(pipeline: beam.Pipeline) -> None:
         threading.excepthook = previous
     if lost:
         code = lost[0].rpartition(" ")[2]
-        raise WorkerLostError(
-            f"a worker process ended with code {code}; the same command started again goes on from there"
-        )
+        raise WorkerLostError(f"a worker process ended with code {code}; start the same command again")
     if failure:
         raise failure[0]
 

@@ -1,76 +1,101 @@
-"""ScoreParses: gold and parsed shards become one set of counts, wherever the sentences were read."""
+"""ScoreParses: gold trees and parses of them become one tally, wherever they are read and however they are cut."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import apache_beam as beam
-import numpy as np
-import pyarrow as pa
 
-from covington.alignment import align
-from covington.evaluation import Counts, count
-from covington.pipelines.shards import Shard
+from covington.pipelines.blocks import BLOCK_BYTES, Piece, cut
+from covington.pipelines.pairing import STRETCH, Outline, Stretch, outlines, stretches
+from covington.pipelines.storage import InputFile, list_inputs
+from covington.pipelines.tally import Tally, compare
 
-_STRETCH = 2_000  # sentences that are compared at a time
-Key = tuple[str, int]
+Side = str | Sequence[str] | Sequence[InputFile]
 
 
 @dataclass
 class ScoreParses(beam.PTransform):  # type: ignore[misc]
-    """{"gold": PCollection of Shard, "system": PCollection of Shard} → a PCollection of one Counts.
+    """Gold and system, files both → a PCollection of one Tally, whose `counts` become scores.
 
-    Sentences are paired by their position in the file, and with `by_source` also by the name of the file
-    (a system's output keeps the name of the file that it was parsed from). Ids and words must agree: the
-    first sentence that is missing on one side, or not the same, is an error that names it.
+    Both sides are files, folders or globs of CoNLL-U or Parquet. The n-th sentence of one side, in the
+    order of `source` and `position`, faces the n-th of the other, whatever files they are in; a folder that
+    WriteSentences made has kept both from the corpus. The first sentence that is missing on one side, or
+    whose id or words are not the same, is an error that names it. `name` is how errors call the system,
+    and `rows` keeps the scores of every sentence, for covington.significance.
 
     >>> import apache_beam as beam
     >>> from covington import models
-    >>> from covington.pipelines import ParseSentences, ReadSentences, ScoreParses
+    >>> from covington.pipelines import ScoreParses
     >>> from covington.scores import scores
+    >>> gold = parsed = str(models.sample())
     >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
-    ...     gold = pipeline | ReadSentences(str(models.sample()))
-    ...     counts = {"gold": gold, "system": gold | ParseSentences("en_ewt")} | ScoreParses()
-    ...     _ = counts | beam.Map(lambda counts: print(scores(counts, "en_ewt")["tokens"]))
-    350
+    ...     tallies = pipeline | ScoreParses(gold, parsed)
+    ...     _ = tallies | beam.Map(lambda tally: print(scores(tally.counts, "gold itself")["las"]))
+    100.0
     """
 
+    gold: Side
+    system: Side
     name: str = "the system"
-    by_source: bool = False
+    rows: bool = False
+    block_bytes: int = BLOCK_BYTES
+    stretch: int = STRETCH
 
     def __post_init__(self) -> None:
         super().__init__()
+        self.files = [
+            (side, file) for side, given in enumerate((self.gold, self.system)) for file in listed(given)
+        ]
 
-    def expand(self, sides: Mapping[str, beam.PCollection[Shard]]) -> beam.PCollection[Counts]:
-        stretches = {
-            side: sides[side] | f"Cut{side.title()}" >> beam.FlatMap(cut, self.by_source)
-            for side in ("gold", "system")
-        }
+    def expand(self, pipeline: beam.Pipeline) -> beam.PCollection[Tally]:
         return (
-            stretches
-            | "PairUp" >> beam.CoGroupByKey()
-            | "Compare" >> beam.Map(compare, self.name)
-            | "AddUp" >> beam.CombineGlobally(Counts.sum)
+            pipeline
+            | "ListFiles" >> beam.Create(self.files)
+            | "CutFiles" >> beam.FlatMap(_cut, self.block_bytes)
+            | "ShareOutPieces" >> beam.Reshuffle()
+            | "OutlineBlocks" >> beam.FlatMap(_outlines, self.block_bytes)
+            | "BringOutlinesTogether" >> beam.combiners.ToList()
+            | "PairUp" >> beam.FlatMap(_stretches, self.stretch)
+            | "ShareOutStretches" >> beam.Reshuffle()
+            | "Compare" >> beam.Map(compare, self.name, self.rows, self.block_bytes)
+            | "AddUp" >> beam.CombineGlobally(AddTallies())
+            | "Agree" >> beam.Map(Tally.agreed)
         )
 
 
-def cut(shard: Shard, by_source: bool = False) -> Iterator[tuple[Key, pa.RecordBatch]]:
-    """The sentences of a shard in stretches of positions, the same for all shards of a file."""
-    sentences = shard.sentences
-    stretch = sentences.column("position").to_numpy() // _STRETCH
-    edges = np.flatnonzero(np.diff(stretch, prepend=-1))
-    for start, end in zip(edges, [*edges[1:], len(stretch)], strict=True):
-        source = str(sentences.column("source")[start]) if by_source else ""
-        # taken and not sliced: a slice drags its whole batch along when it is sent somewhere
-        yield (source, int(stretch[start])), sentences.take(np.arange(start, end))
+class AddTallies(beam.CombineFn):  # type: ignore[misc]
+    """The sum of tallies, on as many machines as there are."""
+
+    def create_accumulator(self) -> Tally:
+        return Tally()
+
+    def add_input(self, accumulator: Tally, tally: Tally) -> Tally:
+        return accumulator + tally
+
+    def merge_accumulators(self, accumulators: Iterable[Tally]) -> Tally:
+        return Tally.sum(accumulators)
+
+    def extract_output(self, accumulator: Tally) -> Tally:
+        return accumulator
 
 
-def compare(pair: tuple[Key, Mapping[str, Iterable[pa.RecordBatch]]], name: str) -> Counts:
-    """Count how the two sides of one stretch agree."""
-    gold, system = (sorted(pair[1][side], key=_first_position) for side in ("gold", "system"))
-    return Counts.sum(count(*aligned) for aligned in align(gold, system, name))
+def listed(side: Side) -> list[InputFile]:
+    """The files of a side, which may have been listed before."""
+    given = [side] if isinstance(side, str) else side
+    files = [file for file in given if isinstance(file, InputFile)]
+    return files or list_inputs([pattern for pattern in given if isinstance(pattern, str)])
 
 
-def _first_position(batch: pa.RecordBatch) -> int:
-    return int(batch.column("position")[0].as_py())
+def _cut(given: tuple[int, InputFile], block_bytes: int) -> list[tuple[int, Piece]]:
+    return [(given[0], piece) for piece in cut(given[1], block_bytes)]
+
+
+def _outlines(given: tuple[int, Piece], block_bytes: int) -> list[tuple[int, Outline]]:
+    return [(given[0], outline) for outline in outlines(given[1], block_bytes)]
+
+
+def _stretches(found: Sequence[tuple[int, Outline]], least: int) -> Iterable[Stretch]:
+    gold, system = ([outline for side, outline in found if side == wanted] for wanted in (0, 1))
+    return stretches(gold, system, least)

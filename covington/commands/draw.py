@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from covington import drawing, drawing_text, report
 from covington.alignment import align
-from covington.commands.evaluate import read
 from covington.drawing import Tree
 from covington.errors import DataError, OptionError
+from covington.reading import read_in_order
 
 EXAMPLE = (
     "  covington draw parsed.conllu --sent-id s-12\n"
@@ -67,10 +67,10 @@ def chosen_trees(arguments: argparse.Namespace) -> Iterator[tuple[Tree, Tree | N
 
 def _pairs(path: str, gold: str | None) -> Iterator[tuple[Tree, Tree | None]]:
     if gold is None:
-        for batch in read(path):
+        for batch in read_in_order(path):
             yield from ((tree, None) for tree in drawing.trees(batch))
     else:
-        for right, batch in align(read(gold), read(path), path):
+        for right, batch in align(read_in_order(gold), read_in_order(path), path):
             yield from zip(drawing.trees(batch), drawing.trees(right), strict=True)
 
 

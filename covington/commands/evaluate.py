@@ -1,9 +1,10 @@
 """Score parses against gold trees: attachment scores, where the errors are, and whether differences are real.
 
-GOLD and SYSTEM are CoNLL-U or Parquet with the same sentences in the same order; a directory of Parquet
-shards is put in order by source and position. UAS and LAS count every word, punctuation included, and
-compare labels whole; the columns CoNLL18 cut off subtypes of labels, as the shared task of 2018 did.
-With several systems, all pairs are compared by paired approximate randomisation.
+GOLD and SYSTEM are files, folders or globs of CoNLL-U or Parquet, local or on any filesystem that Beam
+knows; `-` is standard input. They hold the same sentences in the order of source and position (of CoNLL-U:
+file and place in it), and may be cut into files differently. UAS and LAS count every word, punctuation
+included, and compare labels whole; the columns CoNLL18 cut off subtypes of labels, as the shared task of
+2018 did. With several systems, all pairs are compared by paired approximate randomisation.
 """
 
 from __future__ import annotations
@@ -11,27 +12,32 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-from collections.abc import Iterator
+import shutil
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from covington import evaluation_report, report, significance
-from covington.alignment import align
+from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
 from covington.errors import OptionError
-from covington.evaluation import Counts, count, sentence_scores
-from covington.reading import read_sentences
+from covington.reading import opened
 from covington.scores import scores
 from covington.tree_shape import IntArray
 
-EXAMPLE = "  covington evaluate gold.conllu parsed.conllu --html report.html"
+if TYPE_CHECKING:
+    from covington.pipelines.runner import Runner
+    from covington.pipelines.storage import InputFile
+
+EXAMPLE = """  covington evaluate gold.conllu parsed.conllu --html report.html
+  covington evaluate corpus/ parsed/
+  covington evaluate gs://bucket/corpus gs://bucket/parsed --runner DataflowRunner ..."""
+
+LARGE = 64 << 20  # bytes; less is compared before Beam would have started
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("gold", metavar="GOLD", help="the right trees")
+    parser.add_argument("gold", metavar="GOLD", help="the right trees; - is standard input")
     parser.add_argument("system", metavar="SYSTEM", nargs="+", help="one or several parses of them")
     parser.add_argument(
         "--name", action="append", default=[], help="name of a system, in order; else its file"
@@ -44,13 +50,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trials", type=int, default=significance.TRIALS, help="swaps for significance (%(default)s)"
     )
     parser.add_argument("--seed", type=int, default=1, help="of the swaps (%(default)s)")
+    parser.add_argument("--threads", type=int, default=0, metavar="N", help="on this machine (one per core)")
+    add_beam_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    quiet(arguments)
     if len(arguments.name) > len(arguments.system):
         raise OptionError(f"{len(arguments.name)} names for {len(arguments.system)} systems")
+    if arguments.threads < 0:
+        raise OptionError(f"--threads must be 1 or more, not {arguments.threads}")
     names = [*arguments.name, *distinct_names(arguments.system)[len(arguments.name) :]]
-    result = evaluate(arguments.gold, arguments.system, names, arguments.trials, arguments.seed)
+    runner = _runner(arguments)
+    result = finished(
+        lambda: evaluate(
+            arguments.gold, arguments.system, names, arguments.trials, arguments.seed, runner=runner
+        )
+    )
     if arguments.json != "-" and arguments.html != "-":
         print(evaluation_report.as_text(result), end="")
     if arguments.json is not None:
@@ -60,19 +76,53 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def evaluate(gold: str, systems: list[str], names: list[str], trials: int, seed: int) -> dict[str, Any]:
-    """Everything the table, the JSON and the page are made of."""
-    if gold == "-" and len(systems) > 1:
-        raise OptionError("gold trees from standard input can be compared with one system only")
-    found, rows = [], []
-    for path, name in zip(systems, names, strict=True):
-        counts, sentences = Counts(), [np.zeros((0, 3), np.int64)]
-        for pair in align(read(gold), read(path), name):
-            counts += count(*pair)
-            sentences.append(sentence_scores(*pair))
-        found.append(scores(counts, name))
-        rows.append(np.concatenate(sentences))
-    return {"gold": gold, "systems": found, "significance": _tests(names, rows, trials, seed)}
+def _runner(arguments: argparse.Namespace) -> Runner | None:
+    """What was asked for, if anything was."""
+    flags = beam_flags(arguments)
+    if not (flags or arguments.threads or arguments.verbose):
+        return None
+    from covington.pipelines.runner import Runner
+
+    return Runner(flags, arguments.threads, arguments.verbose)
+
+
+def evaluate(
+    gold: str, systems: list[str], names: list[str], trials: int, seed: int, runner: Runner | None = None
+) -> dict[str, Any]:
+    """Everything the table, the JSON and the page are made of; without a runner, Beam gets what is large."""
+    from covington.pipelines.tally import tally
+
+    given = [gold, *systems]
+    if given.count("-") > 1:
+        raise OptionError("standard input can stand for one of the files only")
+    with tempfile.TemporaryDirectory(prefix="covington-") as spool:
+        golds, *sides = (_listed(path, Path(spool) / str(number)) for number, path in enumerate(given))
+        if runner is None and sum(file.size for side in (golds, *sides) for file in side) < LARGE:
+            rows = len(sides) > 1
+            tallies = [tally(golds, side, name, rows) for side, name in zip(sides, names, strict=True)]
+        else:
+            from covington.pipelines.evaluate import EvaluateJob
+            from covington.pipelines.runner import LOCAL
+
+            tallies = EvaluateJob(golds, sides, names).run(runner or LOCAL)
+    return {
+        "gold": gold,
+        "systems": [scores(found.counts, name) for found, name in zip(tallies, names, strict=True)],
+        "significance": _tests(names, [found.sentence_scores for found in tallies], trials, seed),
+    }
+
+
+def _listed(path: str, spool: Path) -> list[InputFile]:
+    """The files of a side; a stream is first copied to a file, because files are read here and there."""
+    from covington.pipelines.storage import InputFile, is_local, list_inputs
+
+    place = Path(path)
+    stream = path == "-" or (is_local(path) and place.exists() and not place.is_file() and not place.is_dir())
+    if not stream:
+        return list_inputs([path])
+    with opened(path) as (source, _), spool.open("wb") as copy:
+        shutil.copyfileobj(source, copy)
+    return [InputFile(path, spool.stat().st_size, 0, str(spool))]
 
 
 def _tests(names: list[str], rows: list[IntArray], trials: int, seed: int) -> list[dict[str, Any]]:
@@ -84,15 +134,6 @@ def _tests(names: list[str], rows: list[IntArray], trials: int, seed: int) -> li
         }
         for two, one in itertools.combinations(range(len(names)), 2)
     ]
-
-
-def read(path: str) -> Iterator[pa.RecordBatch]:
-    """Sentences in order; the shards of a directory, which stand in any order, are sorted."""
-    if path == "-" or not Path(path).is_dir():
-        return read_sentences(path, strict=True)
-    batches = list(read_sentences(path, strict=True))
-    table = pa.Table.from_batches(batches).sort_by([("source", "ascending"), ("position", "ascending")])
-    return iter(table.combine_chunks().to_batches(max_chunksize=4096))
 
 
 def distinct_names(paths: list[str]) -> list[str]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from covington import models
+from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
 from covington.errors import CovingtonError, OptionError
 from covington.progress import Progress, clock
 
@@ -30,7 +30,6 @@ EXAMPLE = """  covington parse corpus.conllu.gz -o parsed.conllu
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(takes_beam_options=True)
     parser.add_argument(
         "inputs", nargs="+", metavar="INPUT", help="files, folders or globs; - is standard input"
     )
@@ -58,32 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument("--progress", action="store_true", default=None, help="report progress to any stderr")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show what Beam has to say")
     add_beam_arguments(parser)
 
 
-def add_beam_arguments(parser: argparse.ArgumentParser) -> None:
-    """The Beam options in common use; all others are taken too, if they stand after the inputs."""
-    group = parser.add_argument_group("Beam options", "these, and all others that the runner knows")
-    group.add_argument("--runner", metavar="NAME", help="DirectRunner (this machine), FlinkRunner, ...")
-    group.add_argument(
-        "--direct_running_mode", metavar="MODE", help="in_memory, multi_threading, multi_processing"
-    )
-    group.add_argument(
-        "--direct_num_workers", metavar="N", help="workers of the local runner; 0 is one per core"
-    )
-
-
-def beam_flags(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """The Beam options of a command, as they were given."""
-    named = ("runner", "direct_running_mode", "direct_num_workers")
-    given = [(name, getattr(arguments, name)) for name in named if getattr(arguments, name) is not None]
-    return (*(f"--{name}={value}" for name, value in given), *arguments.beam_options)
-
-
 def run(arguments: argparse.Namespace) -> int:
-    if not arguments.verbose:
-        logging.getLogger().setLevel(logging.CRITICAL)  # before Beam is imported: it warns while that is done
+    quiet(arguments)
     from covington.pipelines.streaming import is_one_file
     from covington.pipelines.work import ParseOptions
 
@@ -139,7 +117,7 @@ def _one_file(arguments: argparse.Namespace, options: ParseOptions, progress: Pr
 
 def _folder(arguments: argparse.Namespace, options: ParseOptions, progress: Progress) -> Report:
     from covington.pipelines.parse import ParseJob
-    from covington.pipelines.runner import Runner, WorkerLostError
+    from covington.pipelines.runner import Runner
 
     if arguments.rejects:
         raise OptionError("--rejects is for one file; a folder has its rejects in _rejects/")
@@ -155,13 +133,7 @@ def _folder(arguments: argparse.Namespace, options: ParseOptions, progress: Prog
         strict=arguments.strict,
     )
     runner = Runner(beam_flags(arguments), arguments.threads, arguments.verbose)
-    try:
-        return job.run(runner, progress)
-    except WorkerLostError as error:
-        # Beam's threads wait for the lost worker for ever and would keep this process alive
-        progress.close()
-        print(f"covington: {error}", file=sys.stderr, flush=True)
-        os._exit(1)
+    return finished(lambda: job.run(runner, progress), progress.close)
 
 
 def _print_summary(report: Report, arguments: argparse.Namespace, seconds: float) -> None:

@@ -15,10 +15,10 @@ from dataclasses import asdict
 import pyarrow as pa
 
 from covington import drawing, report, trace_page, tracing
-from covington.commands.evaluate import read
 from covington.drawing import Tree
 from covington.errors import DataError, OptionError
 from covington.parser import Parser
+from covington.reading import read_in_order
 
 EXAMPLE = "  covington trace corpus.conllu --sent-id s-12 --html trace.html"
 
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 def find(path: str, sent_id: str | None, number: int) -> pa.RecordBatch:
     """A batch of the one sentence asked for."""
     before = 0
-    for batch in read(path):
+    for batch in read_in_order(path):
         if sent_id is not None:
             ids = batch.column("sent_id").to_pylist()
             if sent_id in ids:

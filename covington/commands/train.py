@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import os
 import sys
 from dataclasses import fields
 from typing import Any
 
-from covington.commands.parse import add_beam_arguments, beam_flags
+from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
 from covington.errors import OptionError
 from covington.progress import clock
 from covington.training import ACCEPT, MIXING, TARGET, TrainingOptions
@@ -39,7 +38,6 @@ _HELP = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(takes_beam_options=True)
     parser.add_argument("inputs", nargs="+", metavar="TRAIN", help="files, folders or globs with gold trees")
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the model file to make")
     parser.add_argument("--dev", action="append", default=[], help="scored after every epoch")
@@ -73,13 +71,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--threads", type=int, default=0, metavar="N", help="on this machine (one per core)")
     parser.add_argument("--overwrite", action="store_true", help="forget a training that was not finished")
     parser.add_argument("--json", action="store_true", help="print one JSON object per epoch")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show what Beam has to say")
     add_beam_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not arguments.verbose:
-        logging.getLogger().setLevel(logging.CRITICAL)  # before Beam is imported: it warns while that is done
+    quiet(arguments)
     from covington.pipelines.epochs import Training
 
     if arguments.threads < 0:
@@ -113,16 +109,11 @@ def _train(work: Any, arguments: argparse.Namespace, teller: _Teller) -> dict[st
         work.keep_model()
         kept: dict[str, Any] = work.finish()
         return kept
-    from covington.pipelines.runner import Runner, WorkerLostError
+    from covington.pipelines.runner import Runner
     from covington.pipelines.train import TrainJob
 
     runner = Runner(flags, arguments.threads, arguments.verbose)
-    try:
-        return TrainJob(work, runner, arguments.overwrite).run(teller)
-    except WorkerLostError as error:
-        # Beam's threads wait for the lost worker for ever and would keep this process alive
-        print(f"covington: {error}", file=sys.stderr, flush=True)
-        os._exit(1)
+    return finished(lambda: TrainJob(work, runner, arguments.overwrite).run(teller))
 
 
 class _Teller:

@@ -1,0 +1,51 @@
+"""What the commands that run pipelines have in common: Beam's options, and how a lost worker ends."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Callable
+from typing import TypeVar
+
+from covington.errors import WorkerLostError
+
+Result = TypeVar("Result")
+
+
+def add_beam_arguments(parser: argparse.ArgumentParser) -> None:
+    """The Beam options in common use; all others are taken too, if they stand after the inputs."""
+    parser.set_defaults(takes_beam_options=True)
+    parser.add_argument("-v", "--verbose", action="store_true", help="show what Beam has to say")
+    group = parser.add_argument_group("Beam options", "these, and all others that the runner knows")
+    group.add_argument("--runner", metavar="NAME", help="DirectRunner (this machine), FlinkRunner, ...")
+    group.add_argument(
+        "--direct_running_mode", metavar="MODE", help="in_memory, multi_threading, multi_processing"
+    )
+    group.add_argument(
+        "--direct_num_workers", metavar="N", help="workers of the local runner; 0 is one per core"
+    )
+
+
+def beam_flags(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The Beam options of a command, as they were given."""
+    named = ("runner", "direct_running_mode", "direct_num_workers")
+    given = [(name, getattr(arguments, name)) for name in named if getattr(arguments, name) is not None]
+    return (*(f"--{name}={value}" for name, value in given), *arguments.beam_options)
+
+
+def quiet(arguments: argparse.Namespace) -> None:
+    """Keep Beam silent unless -v was given; to be called before it is imported, for it warns while that is done."""
+    if not arguments.verbose:
+        logging.getLogger().setLevel(logging.CRITICAL)
+
+
+def finished(job: Callable[[], Result], clean_up: Callable[[], object] = lambda: None) -> Result:
+    """Run a job; if a worker is lost, say so and end this process, which Beam's threads would keep alive for ever."""
+    try:
+        return job()
+    except WorkerLostError as error:
+        clean_up()
+        print(f"covington: {error}", file=sys.stderr, flush=True)
+        os._exit(1)

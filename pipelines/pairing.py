@@ -1,0 +1,216 @@
+"""Which sentences of two corpora face each other, found without reading them: gold shards need not be the system's.
+
+The sentences of a side stand in the order of `source` and `position`: for CoNLL-U, and for Parquet without
+these columns, the name of the file and the place in it. The n-th sentence of one side faces the n-th of
+the other. An outline of every block says which sentences it holds; from the outlines of both sides come
+stretches, each of which one worker reads from the files and compares. No sentence passes between workers,
+so memory does not grow with the corpus.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from covington.errors import DataError
+from covington.pipelines import blocks
+from covington.pipelines.blocks import BLOCK_BYTES, Block, Count, Piece
+from covington.pipelines.storage import open_raw, readable
+from covington.pipelines.work import read_task
+
+STRETCH = 4_096  # sentences of a stretch at least, where there are as many
+SPLITTABLE = ("conllu", "parquet")  # other kinds can only be read from the beginning
+_COLUMNS = ("sent_id", "tokens", "upos", "head", "deprel", "source", "position", "line")
+
+Span = tuple[str, int, int]  # source, position of the first sentence, number of sentences
+
+
+class Outline(NamedTuple):
+    """A block, and what its rows say of where they belong; None where they stand in the order of the file."""
+
+    counted: Count
+    spans: tuple[Span, ...] | None
+
+
+class Run(NamedTuple):
+    """Consecutive sentences of a side that stand together in a block."""
+
+    rank: int  # how many sentences of the side come before
+    sentences: int
+    block: Block
+    row: int  # of the block
+
+    @property
+    def end(self) -> int:
+        return self.rank + self.sentences
+
+
+class Stretch(NamedTuple):
+    """What one worker compares: the sentences from one rank to another, on both sides."""
+
+    first: int
+    gold: tuple[Run, ...]
+    system: tuple[Run, ...]
+
+
+def outlines(piece: Piece, block_bytes: int = BLOCK_BYTES) -> Iterator[Outline]:
+    """The outline of every block of a piece."""
+    places = _places(piece) if piece.kind == "parquet" else None
+    for count in blocks.count(piece, block_bytes):
+        if places is None:
+            yield Outline(count, None)
+        else:
+            sources, positions = places
+            rows = slice(count.start, count.end)
+            yield Outline(count, _spans(sources[rows], positions[rows]))
+
+
+def _places(piece: Piece) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]] | None:
+    """The columns source and position of a row group, if it has both and they are complete."""
+    names = ["source", "position"]
+    with readable(piece.file.path), open_raw(piece.file.path) as raw:
+        file = pq.ParquetFile(raw)
+        if not {*names} <= {*file.schema_arrow.names}:
+            return None
+        table = file.read_row_group(piece.start, columns=names, use_threads=False)
+        if table.column("source").null_count or table.column("position").null_count:
+            return None
+        sources: list[str] = table.column("source").cast(pa.string()).to_pylist()
+        return sources, table.column("position").cast(pa.int64()).to_numpy()
+
+
+def _spans(sources: list[str], positions: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[Span, ...]:
+    found = []
+    row = 0
+    for source, group in groupby(sources):
+        rows = sum(1 for _ in group)
+        places = positions[row : row + rows]
+        edges = [0, *(np.flatnonzero(np.diff(places) != 1) + 1).tolist(), rows]
+        found += [(source, int(places[start]), end - start) for start, end in pairwise(edges)]
+        row += rows
+    return tuple(found)
+
+
+def ranked(side: Iterable[Outline]) -> list[Run]:
+    """The runs of a side in the order of its sentences; a sentence that stands twice is an error."""
+    known = {(one.counted.piece, one.counted.part): one.spans for one in side}
+    found: list[tuple[str, int, int, Block, int]] = []
+    for block in blocks.number(one.counted for one in side):
+        row = 0
+        for source, position, sentences in known[block.piece, block.part] or (
+            (block.source, block.position, block.sentences),
+        ):
+            found.append((source, position, sentences, block, row))
+            row += sentences
+    found.sort(key=lambda one: one[:2])
+    runs: list[Run] = []
+    rank, before, free = 0, "", 0
+    for source, position, sentences, block, row in found:
+        if source == before and position < free:
+            raise _twice(source, position, block, row)
+        runs.append(Run(rank, sentences, block, row))
+        rank, before, free = rank + sentences, source, position + sentences
+    return runs
+
+
+def _twice(source: str, position: int, block: Block, row: int) -> DataError:
+    (shard,) = read_task((block,), strict=True)
+    reason = f"is sentence {position + 1} of {source}, which stands twice among these files"
+    return DataError(reason, source=block.source, sent_id=shard.sentences.column("sent_id")[row].as_py())
+
+
+def stretches(gold: Sequence[Outline], system: Sequence[Outline], least: int = STRETCH) -> Iterator[Stretch]:
+    """Cut both sides at the same ranks: at blocks of gold, and never inside a compressed file."""
+    sides = ranked(gold), ranked(system)
+    ends = [side[-1].end if side else 0 for side in sides]
+    whole = [_compressed(side) for side in sides]
+    starts, last = [], 0
+    for run in sides[0]:
+        if run.rank - last >= least and not any(_is_inside(run.rank, spans) for spans in whole):
+            last = run.rank
+            starts.append(last)
+    edges = [0, *starts, max(ends)]
+    cuts = [_sliced(side, edges) for side in sides]
+    for first, *pair in zip(edges, *cuts, strict=False):
+        if any(pair):
+            yield Stretch(first, *pair)
+
+
+def _compressed(side: list[Run]) -> list[tuple[int, int]]:
+    """The ranks from which to which compressed files reach, in order."""
+    groups = groupby(
+        (run for run in side if run.block.piece.kind not in SPLITTABLE), attrgetter("block.piece")
+    )
+    return [(runs[0].rank, runs[-1].end) for runs in (list(group) for _, group in groups)]
+
+
+def _is_inside(rank: int, spans: list[tuple[int, int]]) -> bool:
+    before = bisect_left(spans, (rank, 0)) - 1
+    return before >= 0 and rank < spans[before][1]
+
+
+def _sliced(side: list[Run], edges: list[int]) -> Iterator[tuple[Run, ...]]:
+    """The runs between each edge and the next one; a run that reaches over an edge is cut."""
+    waiting = iter(side)
+    run = next(waiting, None)
+    for end in edges[1:]:
+        inside = []
+        while run is not None and run.rank < end:
+            fits = min(run.sentences, end - run.rank)
+            inside.append(run._replace(sentences=fits))
+            if fits < run.sentences:
+                run = run._replace(rank=end, sentences=run.sentences - fits, row=run.row + fits)
+            else:
+                run = next(waiting, None)
+        yield tuple(inside)
+
+
+def read_runs(runs: Iterable[Run], block_bytes: int = BLOCK_BYTES) -> Iterator[pa.RecordBatch]:
+    """The sentences of some runs, in order; the first one that is not well-formed is an error."""
+    for splittable, group in groupby(runs, lambda run: run.block.piece.kind in SPLITTABLE):
+        if splittable:
+            for window in _windows(group):
+                yield from _gathered(window, block_bytes)
+        else:
+            for _, whole in groupby(group, attrgetter("block.piece")):
+                inside = list(whole)
+                read = read_task(tuple(run.block for run in inside), block_bytes, strict=True)
+                for run, shard in zip(inside, read, strict=True):
+                    yield shard.sentences.select(_COLUMNS).slice(run.row, run.sentences)
+
+
+def _windows(runs: Iterable[Run]) -> Iterator[list[Run]]:
+    """Runs by some thousand sentences: so many are in memory where a table has them in disorder."""
+    window: list[Run] = []
+    size = 0
+    for run in runs:
+        window.append(run)
+        size += run.sentences
+        if size >= STRETCH:
+            yield window
+            window, size = [], 0
+    if window:
+        yield window
+
+
+def _gathered(runs: list[Run], block_bytes: int) -> Iterator[pa.RecordBatch]:
+    """The sentences of a window; every block is read once, whatever the order of its rows."""
+    taken: dict[int, pa.RecordBatch] = {}
+    order = sorted(range(len(runs)), key=lambda place: runs[place].block.shard)
+    for _, places in groupby(order, lambda place: runs[place].block.shard):
+        inside = list(places)
+        (shard,) = read_task((runs[inside[0]].block,), block_bytes, strict=True)
+        sentences = shard.sentences.select(_COLUMNS)
+        for place in inside:
+            part = sentences.slice(runs[place].row, runs[place].sentences)
+            # a slice keeps its whole block in memory; of many blocks only the rows are kept
+            taken[place] = part if len(runs) == 1 else part.take(np.arange(len(part)))
+    table = pa.Table.from_batches([taken[place] for place in range(len(runs))])
+    yield from table.combine_chunks().to_batches()
