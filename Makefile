@@ -52,8 +52,9 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+EXECUTIONS ?= 10000
 fuzz: $(VENV)/installed-dev
-	tests/fuzz/run_sanitized.sh 10000 1 $(abspath $(BIN)/python)
+	tests/fuzz/run_sanitized.sh $(EXECUTIONS) 1 $(abspath $(BIN)/python)
 
 # the peers are in a group of their own: a benchmark without them says that they are absent
 benchmark: $(VENV)/installed-dev

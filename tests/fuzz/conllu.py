@@ -1,4 +1,4 @@
-"""Damaged CoNLL-U is read or rejected, and what was read comes back when written: python -m tests.fuzz.conllu"""
+"""Damaged CoNLL-U is read or rejected, and what was read comes back when it is written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from covington import conllu
 from covington.schemas import SENTENCE
-from tests.fuzz.runner import main
+from tests.fuzz.runner import Fuzzer
 
 _SAMPLE = Path(__file__).parents[2] / "models" / "sample.conllu"
 _ODD = (
@@ -47,7 +47,9 @@ def target(data: bytes, random_: random.Random) -> str:
         again, lost = conllu.parse_bytes(conllu.format_batch(batch), "fuzz", 0, 1)
         assert lost.num_rows == 0, lost.to_pylist()
         assert again.select(CONTENT).equals(batch.select(CONTENT))
-    return "rejected" if rejects.num_rows else "read" if batch.num_rows else "empty"
+    if rejects.num_rows:
+        return f"rejected: {rejects['reason'][0]}"
+    return "read" if batch.num_rows else "empty"
 
 
 def _in_pieces(data: bytes, batch: pa.RecordBatch, rejects: pa.RecordBatch, random_: random.Random) -> None:
@@ -63,5 +65,4 @@ def _in_pieces(data: bytes, batch: pa.RecordBatch, rejects: pa.RecordBatch, rand
     assert builder.take_rejects() == [tuple(row.values()) for row in rejects.to_pylist()]
 
 
-if __name__ == "__main__":
-    main("tests.fuzz.conllu", target, seeds())
+FUZZER = Fuzzer("conllu", "conllu", seeds, target)

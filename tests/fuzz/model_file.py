@@ -1,4 +1,4 @@
-"""A damaged model file is refused, whoever repaired its checksum: python -m tests.fuzz.model_file"""
+"""A damaged model file is refused, whoever repaired its checksum."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from covington import model_file
 from covington.checksum import Checksum
 from covington.errors import ModelError
-from tests.fuzz.runner import main
+from tests.fuzz.runner import Fuzzer
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="covington-fuzz-")
 _FILE = Path(_FOLDER.name) / "fuzz.covington"
@@ -43,8 +43,8 @@ def target(data: bytes, random_: random.Random) -> str:
     _FILE.write_bytes(data)
     try:
         model = model_file.read(_FILE)
-    except ModelError:
-        return "refused"
+    except ModelError as error:
+        return f"refused: {str(error).removeprefix(f'{_FILE}: ')}"
     assert repaired or data in _SOUND, "a damaged model was accepted"
     for array in model.arrays.values():
         assert not array.flags.writeable
@@ -66,5 +66,4 @@ def _with_checksum(data: bytes) -> bytes:
     return bytes(header) + data[start:]
 
 
-if __name__ == "__main__":
-    main("tests.fuzz.model_file", target, seeds())
+FUZZER = Fuzzer("model_file", "model_file", seeds, target)

@@ -1,4 +1,4 @@
-"""Damaged Parquet is read or refused with a DataError, never more: python -m tests.fuzz.parquet"""
+"""Damaged Parquet is read or refused with a DataError, never more."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from covington import conllu
 from covington.errors import DataError
 from covington.parquet import read_parquet, write_parquet
 from tests.fuzz.conllu import seeds as conllu_seeds
-from tests.fuzz.runner import main
+from tests.fuzz.runner import Fuzzer
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="covington-fuzz-")
 _FILE = Path(_FOLDER.name) / "fuzz.parquet"
@@ -45,10 +45,9 @@ def target(data: bytes, random_: random.Random) -> str:
         for batch in batches:
             batch.validate(full=True)
             conllu.format_batch(batch)
-    except DataError:
-        return "refused"
+    except DataError as error:
+        return f"refused: {error.reason}"
     return "read"
 
 
-if __name__ == "__main__":
-    main("tests.fuzz.parquet", target, seeds())
+FUZZER = Fuzzer("parquet", "parquet", seeds, target)

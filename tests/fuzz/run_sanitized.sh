@@ -36,6 +36,9 @@ LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.
 export LD_PRELOAD
 export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1  # the interpreter itself leaks at exit
 export UBSAN_OPTIONS=print_stacktrace=1
-for fuzzer in conllu conllu_stream parquet model_file; do
-    "$python" -m "tests.fuzz.$fuzzer" --executions "$executions" --seed "$seed"
-done
+input=${TMPDIR:-/tmp}/covington-fuzz-input
+if ! "$python" -m tests.fuzz --executions "$executions" --seed "$seed" --keep "$input"; then
+    echo "the input that was being tried is in $input: put it into tests/fuzz/corpus when the fault is mended"
+    exit 1
+fi
+rm -f "$input"
