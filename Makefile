@@ -4,10 +4,11 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= auto
+PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 SOURCES := setup.py pyproject.toml $(wildcard covington/*.pyx covington/*.pxd)
 
-.PHONY: demo test test-slow lint format fuzz benchmark sdist clean help
+.PHONY: demo test test-slow lint format fuzz benchmark sdist wheel check-wheel lock audit clean help
 
 help:
 	@echo "make demo       install, parse the sample corpus, show what was found"
@@ -17,16 +18,20 @@ help:
 	@echo "make fuzz       damaged files against a build with sanitizers (gcc, Linux)"
 	@echo "make benchmark  measure speed, memory and growth, beside UDPipe and spaCy"
 	@echo "make sdist      the source distribution that Beam workers install"
+	@echo "make wheel      the wheel of this platform; make check-wheel tries it in an empty environment"
+	@echo "make lock       pin what development uses to the newest that pyproject.toml allows (needs uv)"
+	@echo "make audit      known vulnerabilities of what is pinned"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(PIP) install --editable .
 	@touch $@
 
-$(VENV)/installed-dev: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+$(VENV)/installed-dev: $(BIN)/python $(SOURCES) requirements-dev.lock
+	$(PIP) install --require-hashes --requirement requirements-dev.lock
+	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/installed
 
 demo: $(VENV)/installed
@@ -58,11 +63,34 @@ fuzz: $(VENV)/installed-dev
 
 # the peers are in a group of their own: a benchmark without them says that they are absent
 benchmark: $(VENV)/installed-dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[benchmark]'
+	$(PIP) install --editable '.[benchmark]'
 	$(BIN)/python -m benchmarks
 
 sdist: $(VENV)/installed-dev
 	$(BIN)/python setup.py -q sdist
+
+# the compiled modules are those that the tests have used; to compile them twice takes minutes
+wheel: $(VENV)/installed-dev
+	target=$$($(BIN)/python -c "import sys, sysconfig as s; print(f'build/lib.{s.get_platform()}-{sys.implementation.cache_tag}')"); \
+	    rm -rf $$target && mkdir -p $$target/covington && cp -p covington/*.so $$target/covington/
+	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist .
+
+check-wheel: wheel
+	rm -rf build/wheel-venv
+	$(PYTHON) -m venv build/wheel-venv
+	build/wheel-venv/bin/python -m pip --quiet --disable-pip-version-check install \
+	    $$(ls -t dist/covington-*.whl | head -n 1)
+	cd / && $(CURDIR)/build/wheel-venv/bin/python $(CURDIR)/.ci/smoke.py
+
+lock:
+	uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --extra dev \
+	    --custom-compile-command "make lock" --output-file requirements-dev.lock pyproject.toml
+
+# in an environment of its own: what it needs is nobody else's business
+audit:
+	$(PYTHON) -m venv build/audit-venv
+	build/audit-venv/bin/python -m pip --quiet --disable-pip-version-check install 'pip-audit>=2.9,<3'
+	build/audit-venv/bin/python .ci/audit.py || [ $$? = 3 ]  # 3: it has said that nobody could be asked
 
 clean:
 	rm -rf $(VENV) build dist demo-output *.egg-info covington/*.so covington/*.c
