@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= auto
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-SOURCES := setup.py pyproject.toml $(wildcard covington/*.pyx covington/*.pxd)
+SOURCES := setup.py pyproject.toml $(wildcard covington/*.pyx covington/*.pxd covington/*.h)
 
 .PHONY: demo test test-slow lint format fuzz benchmark sdist wheel check-wheel lock audit clean help
 

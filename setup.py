@@ -27,6 +27,7 @@ def compiled(path: Path) -> Extension:
     extension = Extension(
         ".".join(path.with_suffix("").parts),
         [path.as_posix()],
+        depends=["covington/kernels.h"],
         extra_compile_args=["-O1", "-g"] if DEBUG else ["-O3"],
     )
     extension.cython_directives = DIRECTIVES

@@ -54,7 +54,8 @@ def _encoded(parser: Parser, batch: pa.RecordBatch) -> Any:
 
 
 def _decode(parser: Parser, sentences: Any, rows: int, heads: Any, labels: Any) -> None:
-    parser._decoder(True).run(sentences, 0, rows, encoding.LONGEST, heads, labels)
+    with parser._decoder() as decoder:
+        decoder.run(sentences, 0, rows, encoding.LONGEST, True, heads, labels)
 
 
 def measure(

@@ -15,7 +15,6 @@ class Decoder:
         explicit_root: bool,
         monotonic: bool,
         own_repairs: bool,
-        single_root: bool,
         root_label: int,
     ) -> None: ...
     def run(
@@ -24,6 +23,7 @@ class Decoder:
         first: int,
         last: int,
         longest: int,
+        single_root: bool,
         heads: Any,
         labels: Any,
         margins: Any = None,

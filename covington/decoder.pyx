@@ -1,24 +1,26 @@
 """The greedy loop: parse encoded sentences with frozen weights, the GIL released.
 
-Scores of templates that depend on one focus word alone are kept per word. Those that also look at the arcs around
-it are kept together with the values they were made from, and made again only when one of these has changed.
+A configuration's scores are the sum of parts that depend on the left focus word, on its heads, on its dependents, and so
+on (templates.GROUPS). A part is kept with the word and made again only when what it depends on has changed; and since
+the same words and tags meet again and again, a small memo per group has parts that were made for other words.
 
 A model is larger than the processor's caches, so most of the time of a plain loop would go into waiting for memory.
 Several sentences are therefore parsed at once, in lanes that take turns: while the weights that one lane has asked
-for are on their way, the others compute. What comes out does not depend on it.
+for are on their way, the others compute. What comes out does not depend on any of this.
 """
 
 from libc.math cimport NAN
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from covington.features cimport (
-    FIRST_OPEN, GROUPS, LAST_OPEN, LEFT_ARCS, LEFT_WORD, MOST_CELLS, MOST_KEYS, PAIR, RIGHT_ARCS, RIGHT_WORD, Group,
-    Program, load_cells, make_keys,
+    FIRST_OPEN, LAST_OPEN, LEFT_WORD, MOST_CELLS, MOST_KEYS, NODES, PAIR, PAIR_TAGS, RIGHT_WORD, Group, Program,
+    Signature, is_same, load_cells, locate, make_keys, signature_of,
 )
-from covington.frozen cimport Found, FrozenWeights
-from covington.machine cimport covington_prefetch  # brings COVINGTON_CLONES
+from covington.frozen cimport IN_DENSE, UNKNOWN, Found, FrozenWeights, Tables, call, find, may_know, open_row
+from covington.hashing cimport finish, mix
+from covington.kernels cimport Sparse, add_to_part, add_to_total, best_of, prefetch, sum_part, sum_total
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
     CYCLE_ARC, LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, first_class,
@@ -31,6 +33,12 @@ from covington.errors import ModelError
 
 cdef enum:
     LANES = 8
+    KEPT = 6                    # parts kept with every word: the left focus word's four, then as CL and as CR
+    RIGHT_KEPT = 3              # parts of the right focus word
+    PAIR_KEPT = 4               # parts of the pair
+    MEMO = 1024                 # places per group
+    MEMO_SEED = 0x3C6EF372      # not the one of fused attributes, which would cancel out with their parts
+    LINE = 32                   # scores in a line of the cache
     NEVER = -0x7FFFFFFF
     NON_MONOTONIC = 4           # in `counts`, after the four transitions
     REPAIRS_TO_GOLD = 5
@@ -42,44 +50,45 @@ COUNTS = (
 )
 
 
-cdef extern from *:
-    """
-    /* The two parts of a focus word's scores lie behind one another. */
-    COVINGTON_CLONES static void covington_sum(
-        int32_t *sum, const int32_t *left, const int32_t *right, const int32_t *first, const int32_t *last, int count
-    ) {
-        for (int k = 0; k < count; k++)
-            sum[k] = left[k] + left[count + k] + right[k] + right[count + k] + first[k] + last[k];
-    }
-    """
-    void covington_sum(int32_t *sum, const int32_t *left, const int32_t *right, const int32_t *first,
-                       const int32_t *last, int count) noexcept nogil
-
-
-# What is kept of one word as a focus word; its scores are elsewhere.
+# What the kept parts of a word were made from.
 cdef struct Kept:
-    uint64_t cells[MOST_CELLS]      # the values that the arcs' part was made from
-    bint has_word
-    bint has_arcs
-    bint has_first_open             # its scores as CL, and as CR
-    bint has_last_open
+    Signature signatures[4]
+    bint known[KEPT]
 
 
-# One sentence on its way. `keys` and `found` hold what is being looked up, group by group.
+# A part that is being made: its keys, then what was found of them, are `first`..`last`-1 of the lane.
+cdef struct Request:
+    int first
+    int last
+    int16_t *scores
+    int64_t memo                # where the part will be remembered
+    uint64_t tag
+
+
+# A part that was remembered and is on its way.
+cdef struct Recall:
+    int64_t memo
+    int16_t *scores
+
+
+# One sentence on its way.
 cdef struct Lane:
     Configuration c
-    int64_t sentence                # -1 when the lane is idle
+    int64_t sentence            # -1 when the lane is idle
     const uint64_t *values
-    int room                        # words the arrays have room for
-    Kept *left_kept                 # by word
-    int32_t *left_scores            # by word: the word's part, then the arcs' part
-    int32_t *open_scores            # by word: as CL, then as CR
+    int room                    # words the arrays have room for
+    Kept *kept                  # by word
+    int16_t *kept_scores        # by word: KEPT parts
     Kept right_kept
-    int32_t *right_scores
-    int32_t *scores
-    int counts[GROUPS]              # keys per group, 0 where the kept scores still hold
+    int16_t *right_scores       # RIGHT_KEPT parts
+    int16_t *pair_scores        # PAIR_KEPT parts
+    int32_t *scores             # of all classes
+    int32_t nodes[NODES]
+    int requests                # of PAIR, and of the parts that must be made
+    Request request[PAIR + 1]
+    int recalls
+    Recall recall[PAIR]
     uint64_t keys[MOST_KEYS]
-    bint known[MOST_KEYS]
     Found found[MOST_KEYS]
 
 
@@ -88,176 +97,230 @@ cdef class Decoder:
     cdef FrozenWeights weights
     cdef Program program
     cdef int labels
+    cdef int lines                  # of the cache that a part fills
     cdef bint explicit_root
     cdef bint monotonic
     cdef bint own_repairs           # do arcs that replace another have classes of their own?
     cdef bint single_root
     cdef int root_label
     cdef Lane lanes[LANES]
+    cdef uint64_t *memo             # MEMO places for every group but PAIR: a hash of what a part was made from, or 0
+    cdef int16_t *memo_scores       # the parts
     cdef int64_t counts[COUNTED]
     cdef list steps                 # of the sentence that is being traced
 
     def __cinit__(self, FrozenWeights weights, Program program, int labels, bint explicit_root, bint monotonic,
-                  bint own_repairs, bint single_root, int root_label):
+                  bint own_repairs, int root_label):
         cdef int lane
         if labels < 1 or weights.classes != 2 + (4 if own_repairs else 2) * labels or not 0 <= root_label < labels:
             raise ModelError(f"a model with {weights.classes} classes does not fit {labels} labels")
         self.weights = weights
         self.program = program
         self.labels = labels
+        self.lines = (weights.width + LINE - 1) // LINE
         self.explicit_root = explicit_root
         self.monotonic = monotonic
         self.own_repairs = own_repairs
-        self.single_root = single_root
         self.root_label = root_label
+        self.memo = <uint64_t *>calloc(PAIR * MEMO, sizeof(uint64_t))
+        self.memo_scores = <int16_t *>malloc(<size_t>PAIR * MEMO * weights.width * sizeof(int16_t))
+        if self.memo == NULL or self.memo_scores == NULL:
+            raise MemoryError()
         for lane in range(LANES):
             self.lanes[lane].sentence = -1
-            self.lanes[lane].right_scores = <int32_t *>calloc(3 * weights.width, sizeof(int32_t))
-            if self.lanes[lane].right_scores == NULL:
+            self.lanes[lane].right_scores = <int16_t *>calloc(
+                (RIGHT_KEPT + PAIR_KEPT) * weights.width, sizeof(int16_t)
+            )
+            self.lanes[lane].scores = <int32_t *>calloc(weights.width, sizeof(int32_t))
+            if self.lanes[lane].right_scores == NULL or self.lanes[lane].scores == NULL:
                 raise MemoryError()
-            self.lanes[lane].scores = self.lanes[lane].right_scores + 2 * weights.width
+            self.lanes[lane].pair_scores = self.lanes[lane].right_scores + RIGHT_KEPT * weights.width
 
     def __dealloc__(self):
         cdef int lane
+        free(self.memo)
+        free(self.memo_scores)
         for lane in range(LANES):
             release(&self.lanes[lane].c)
-            free(self.lanes[lane].left_kept)
-            free(self.lanes[lane].left_scores)
-            free(self.lanes[lane].open_scores)
+            free(self.lanes[lane].kept)
+            free(self.lanes[lane].kept_scores)
             free(self.lanes[lane].right_scores)
+            free(self.lanes[lane].scores)
 
     cdef int begin(self, Lane *lane, Sentences sentences, int64_t index) except -1 nogil:
         """Put a sentence into a lane."""
-        cdef int n = length_of(sentences, index), word
-        cdef size_t scores
+        cdef int n = length_of(sentences, index)
         reserve(&lane.c, n)
-        if lane.left_kept == NULL or n > lane.room:
-            free(lane.left_kept)
-            free(lane.left_scores)
-            free(lane.open_scores)
+        if lane.kept == NULL or n > lane.room:
+            free(lane.kept)
+            free(lane.kept_scores)
             lane.room = n + n // 2 + 64
-            scores = 2 * <size_t>(lane.room + 2) * self.weights.width * sizeof(int32_t)
-            lane.left_kept = <Kept *>malloc(<size_t>(lane.room + 2) * sizeof(Kept))
-            lane.left_scores = <int32_t *>malloc(scores)
-            lane.open_scores = <int32_t *>malloc(scores)
-            if lane.left_kept == NULL or lane.left_scores == NULL or lane.open_scores == NULL:
+            lane.kept = <Kept *>malloc(<size_t>(lane.room + 2) * sizeof(Kept))
+            lane.kept_scores = <int16_t *>malloc(
+                KEPT * <size_t>(lane.room + 2) * self.weights.width * sizeof(int16_t)
+            )
+            if lane.kept == NULL or lane.kept_scores == NULL:
                 with gil:
                     raise MemoryError("no memory for a sentence")
         start(&lane.c, n, self.explicit_root)
-        for word in range(n + 2):
-            lane.left_kept[word].has_word = lane.left_kept[word].has_arcs = False
-            lane.left_kept[word].has_first_open = lane.left_kept[word].has_last_open = False
-        lane.right_kept.has_word = lane.right_kept.has_arcs = False
+        memset(lane.kept, 0, <size_t>(n + 2) * sizeof(Kept))
+        memset(&lane.right_kept, 0, sizeof(Kept))
         lane.values = values_of(sentences, index)
         lane.sentence = index
         return 0
 
-    cdef inline int ask_for(self, Lane *lane, int group, const uint64_t *cells, int at) noexcept nogil:
-        """Make the keys of a group and call for what is known of them."""
-        cdef int k, count = make_keys(&self.program.groups[group], cells, lane.keys + at)
-        for k in range(at, at + count):
-            self.weights.call(lane.keys[k])
-        lane.counts[group] = count
-        return count
-
-    cdef inline int ask_for_pair(self, Lane *lane) noexcept nogil:
+    cdef void ask_for_pair(self, Lane *lane) noexcept nogil:
         """Ask for the features of both focus words, but for those behind a gate that is shut."""
         cdef uint64_t cells[MOST_CELLS]
         cdef uint64_t keys[MOST_KEYS]
         cdef bint is_open[MOST_KEYS]
-        cdef Group *pair = &self.program.groups[PAIR]
-        cdef int k, count, kept = 0
-        load_cells(pair, &lane.c, lane.values, self.program.width, cells)
+        cdef const Group *pair = &self.program.groups[PAIR]
+        cdef const Tables *tables = &self.weights.tables
+        cdef int k, count, asked = 0
+        load_cells(pair, &lane.c, lane.nodes, lane.values, self.program.width, cells)
         count = make_keys(pair, cells, keys)
+        for k in range(pair.gates):
+            is_open[k] = may_know(tables, keys[k])
         for k in range(count):
-            is_open[k] = self.weights.may_know(keys[k]) if k < pair.gates else (
-                pair.gate[k] < 0 or is_open[pair.gate[k]]
-            )
-            if is_open[k]:
-                self.weights.call(keys[k])
-                lane.keys[kept] = keys[k]
-                kept += 1
-        lane.counts[PAIR] = kept
-        return kept
+            if is_open[k] if k < pair.gates else pair.gate[k] < 0 or is_open[pair.gate[k]]:
+                call(tables, keys[k])
+                lane.keys[asked] = keys[k]
+                asked += 1
+        lane.request[0].first = 0
+        lane.request[0].last = asked
+        lane.requests = 1
+        lane.recalls = 0
 
-    cdef int ask_for_word(self, Lane *lane, Kept *kept, int word, int arcs, int at) noexcept nogil:
-        """Ask for what is new about a focus word."""
+    cdef void ask_for(self, Lane *lane, int number, int16_t *scores) noexcept nogil:
+        """Ask for a part: from the memo, or by its features."""
+        cdef const Group *group = &self.program.groups[number]
+        cdef Request *request = &lane.request[lane.requests]
         cdef uint64_t cells[MOST_CELLS]
-        cdef Group *group = &self.program.groups[arcs]
-        cdef int count = 0
-        lane.counts[arcs] = 0
-        load_cells(group, &lane.c, lane.values, self.program.width, cells)
-        if not kept.has_arcs or memcmp(kept.cells, cells, group.cells * sizeof(uint64_t)) != 0:
-            memcpy(kept.cells, cells, group.cells * sizeof(uint64_t))
-            kept.has_arcs = True
-            count = self.ask_for(lane, arcs, cells, at)
-        return count + self.ask_once(lane, &kept.has_word, word, at + count)
+        cdef uint64_t tag = MEMO_SEED
+        cdef int64_t memo
+        cdef int k
+        if group.templates == 0:
+            return
+        load_cells(group, &lane.c, lane.nodes, lane.values, self.program.width, cells)
+        for k in range(group.cells):
+            tag = mix(tag, cells[k])
+        tag = finish(tag) | 1
+        memo = number * MEMO + <int64_t>(tag >> 32) % MEMO
+        if self.memo[memo] == tag:
+            for k in range(self.lines):
+                prefetch(self.memo_scores + memo * self.weights.width + k * LINE)
+            lane.recall[lane.recalls] = Recall(memo, scores)
+            lane.recalls += 1
+            return
+        request.first = lane.request[lane.requests - 1].last
+        request.last = request.first + make_keys(group, cells, lane.keys + request.first)
+        request.scores = scores
+        request.memo = memo
+        request.tag = tag
+        for k in range(request.first, request.last):
+            call(&self.weights.tables, lane.keys[k])
+        lane.requests += 1
 
-    cdef int ask_once(self, Lane *lane, bint *is_kept, int group, int at) noexcept nogil:
-        """Ask for scores that never change once they are known."""
-        cdef uint64_t cells[MOST_CELLS]
-        lane.counts[group] = 0
-        if is_kept[0]:
-            return 0
-        is_kept[0] = True
-        load_cells(&self.program.groups[group], &lane.c, lane.values, self.program.width, cells)
-        return self.ask_for(lane, group, cells, at)
+    cdef inline void ask_if_new(self, Lane *lane, int group, Kept *kept, int place, int16_t *scores) noexcept nogil:
+        """Ask for a part of a focus word unless the kept one still holds."""
+        cdef Signature now = signature_of(&lane.c, group)
+        if kept.known[place] and is_same(&kept.signatures[place], &now):
+            return
+        kept.known[place] = True
+        kept.signatures[place] = now
+        self.ask_for(lane, group, scores + place * self.weights.width)
+
+    cdef inline int16_t *scores_of(self, Lane *lane, int word) noexcept nogil:
+        return lane.kept_scores + KEPT * <size_t>word * self.weights.width
 
     cdef void ask(self, Lane *lane) noexcept nogil:
         """First turn: what does this configuration need?"""
-        cdef int at = self.ask_for_pair(lane)
-        at += self.ask_for_word(lane, &lane.left_kept[lane.c.i], LEFT_WORD, LEFT_ARCS, at)
-        at += self.ask_for_word(lane, &lane.right_kept, RIGHT_WORD, RIGHT_ARCS, at)
-        at += self.ask_once(lane, &lane.left_kept[lane.c.open_first].has_first_open, FIRST_OPEN, at)
-        self.ask_once(lane, &lane.left_kept[lane.c.open_last].has_last_open, LAST_OPEN, at)
+        cdef int place, group, word
+        locate(&lane.c, lane.nodes)
+        self.ask_for_pair(lane)
+        for place in range(PAIR_KEPT):
+            self.ask_for(lane, PAIR_TAGS + place, lane.pair_scores + place * self.weights.width)
+        for place in range(4):
+            self.ask_if_new(lane, LEFT_WORD + place, &lane.kept[lane.c.i], place, self.scores_of(lane, lane.c.i))
+        for place in range(RIGHT_KEPT):
+            self.ask_if_new(lane, RIGHT_WORD + place, &lane.right_kept, place, lane.right_scores)
+        for group in range(FIRST_OPEN, LAST_OPEN + 1):
+            place = 4 + group - FIRST_OPEN
+            word = lane.c.open_first if group == FIRST_OPEN else lane.c.open_last
+            if not lane.kept[word].known[place]:
+                lane.kept[word].known[place] = True
+                self.ask_for(lane, group, self.scores_of(lane, word) + place * self.weights.width)
 
     cdef void look_up(self, Lane *lane) noexcept nogil:
-        """Second turn: find the features and call for their weights."""
-        cdef int k, group, count = 0
-        for group in range(GROUPS):
-            count += lane.counts[group]
-        for k in range(count):
-            lane.known[k] = self.weights.find(lane.keys[k], &lane.found[k])
+        """Second turn: take what was remembered, find the features and call for their weights."""
+        cdef size_t width = self.weights.width
+        cdef Request *request
+        cdef int r, k, known = 0, first
+        for r in range(lane.recalls):       # before any lane remembers something else in these places
+            memcpy(lane.recall[r].scores, self.memo_scores + lane.recall[r].memo * width, width * sizeof(int16_t))
+        for r in range(lane.requests):
+            request = &lane.request[r]
+            first = known
+            for k in range(request.first, request.last):
+                lane.found[known] = find(&self.weights.tables, lane.keys[k])
+                known += lane.found[known].kind != UNKNOWN
+            request.first, request.last = first, known
 
-    cdef inline int add(self, Lane *lane, int group, int at, int32_t *scores) noexcept nogil:
-        """Add up the weights of a group that was asked for."""
-        cdef int k
-        for k in range(at, at + lane.counts[group]):
-            if lane.known[k]:
-                self.weights.add(&lane.found[k], scores)
-        return lane.counts[group]
+    cdef inline int sort_out(self, Lane *lane, const Request *request, const int16_t **dense, int *many,
+                             Sparse *sparse) noexcept nogil:
+        """Take apart what was found: dense rows are added to `many` others; returns the number of sparse ones."""
+        cdef const Found *found = lane.found + request.first
+        cdef const Found *end = lane.found + request.last
+        cdef int count = 0
+        while found < end:
+            if found.kind == IN_DENSE:
+                dense[many[0]] = <const int16_t *>found.row
+                many[0] += 1
+            else:
+                count += open_row(&self.weights.tables, found, &sparse[count])
+            found += 1
+        return count
 
-    cdef inline int renew(self, Lane *lane, int group, int at, int32_t *scores) noexcept nogil:
-        """Replace kept scores that were asked for."""
-        if lane.counts[group] == 0:
-            return 0
-        memset(scores, 0, self.weights.width * sizeof(int32_t))
-        return self.add(lane, group, at, scores)
+    cdef void make_part(self, Lane *lane, const Request *request) noexcept nogil:
+        """Add up a part and remember it."""
+        cdef const int16_t *dense[MOST_KEYS]
+        cdef Sparse sparse[MOST_KEYS]
+        cdef int width = self.weights.width, many = 0
+        cdef int few = self.sort_out(lane, request, dense, &many, sparse)
+        sum_part(request.scores, dense, many, width)
+        add_to_part(request.scores, self.weights.classes, sparse, few)
+        self.memo[request.memo] = request.tag
+        memcpy(self.memo_scores + request.memo * width, request.scores, width * sizeof(int16_t))
 
     cdef void score(self, Lane *lane) noexcept nogil:
         """Third turn: the scores of all classes."""
-        cdef int width = self.weights.width, at = lane.counts[PAIR]
-        cdef int32_t *left = lane.left_scores + 2 * <size_t>lane.c.i * width
-        cdef int32_t *right = lane.right_scores
-        cdef int32_t *first = lane.open_scores + 2 * <size_t>lane.c.open_first * width
-        cdef int32_t *last = lane.open_scores + 2 * <size_t>lane.c.open_last * width + width
-        at += self.renew(lane, LEFT_ARCS, at, left + width)
-        at += self.renew(lane, LEFT_WORD, at, left)
-        at += self.renew(lane, RIGHT_ARCS, at, right + width)
-        at += self.renew(lane, RIGHT_WORD, at, right)
-        at += self.renew(lane, FIRST_OPEN, at, first)
-        self.renew(lane, LAST_OPEN, at, last)
-        covington_sum(lane.scores, left, right, first, last, width)
-        self.add(lane, PAIR, 0, lane.scores)
+        cdef const int16_t *rows[MOST_KEYS + PAIR]
+        cdef Sparse sparse[MOST_KEYS]
+        cdef int width = self.weights.width, group, many = 0, few, k
+        for k in range(1, lane.requests):
+            self.make_part(lane, &lane.request[k])
+        for group in range(PAIR):
+            if self.program.groups[group].templates == 0:
+                continue
+            if group < RIGHT_WORD:
+                rows[many] = self.scores_of(lane, lane.c.i) + (group - LEFT_WORD) * width
+            elif group < FIRST_OPEN:
+                rows[many] = lane.right_scores + (group - RIGHT_WORD) * width
+            elif group == FIRST_OPEN:
+                rows[many] = self.scores_of(lane, lane.c.open_first) + 4 * width
+            elif group == LAST_OPEN:
+                rows[many] = self.scores_of(lane, lane.c.open_last) + 5 * width
+            else:
+                rows[many] = lane.pair_scores + (group - PAIR_TAGS) * width
+            many += 1
+        few = self.sort_out(lane, &lane.request[0], rows, &many, sparse)
+        sum_total(lane.scores, rows, many, width)
+        add_to_total(lane.scores, self.weights.classes, sparse, few)
 
     cdef int best_arc(self, Lane *lane, int transition) noexcept nogil:
         """The best class of LeftArc or RightArc in the configuration."""
-        cdef int number, best, first = first_class(&lane.c, transition, self.labels, self.own_repairs)
-        best = first
-        for number in range(first + 1, first + self.labels):
-            if lane.scores[number] > lane.scores[best]:
-                best = number
-        return best
+        cdef int first = first_class(&lane.c, transition, self.labels, self.own_repairs)
+        return first + best_of(lane.scores + first, self.labels)
 
     cdef int decide(self, Lane *lane, int32_t *margin) noexcept nogil:
         """The best class that is allowed; the margin is its lead over the best other transition."""
@@ -288,7 +351,7 @@ cdef class Decoder:
         if number == 0:
             self.counts[<int>SHIFT] += 1
             shift(&lane.c)
-            lane.right_kept.has_word = lane.right_kept.has_arcs = False
+            memset(&lane.right_kept, 0, sizeof(Kept))
             return
         if number == 1:
             self.counts[<int>NO_ARC] += 1
@@ -339,15 +402,15 @@ cdef class Decoder:
         lane.c.i = word if word < root else root
         lane.c.j = root if word < root else word
         find_open_words(&lane.c)
-        lane.right_kept.has_word = lane.right_kept.has_arcs = False
+        memset(&lane.right_kept, 0, sizeof(Kept))
         self.ask(lane)
         self.look_up(lane)
         self.score(lane)
         number = self.best_arc(lane, LEFT_ARC if word < root else RIGHT_ARC)
         attach(&lane.c, word, root, (number - 2) % self.labels)
 
-    def run(self, Sentences sentences, int64_t first, int64_t last, int64_t longest, int32_t[::1] heads,
-            int32_t[::1] labels, float[::1] margins=None, const int32_t[::1] gold=None):
+    def run(self, Sentences sentences, int64_t first, int64_t last, int64_t longest, bint single_root,
+            int32_t[::1] heads, int32_t[::1] labels, float[::1] margins=None, const int32_t[::1] gold=None):
         """Parse the sentences first..last-1; longer ones than `longest` are left as they are."""
         cdef int64_t following = first, base
         cdef int number, busy = 1, word, l
@@ -355,6 +418,7 @@ cdef class Decoder:
         cdef Lane *lane
         if sentences.tokens == 0:
             return
+        self.single_root = single_root
         with nogil:
             while busy:
                 busy = 0
@@ -407,7 +471,7 @@ cdef class Decoder:
         words = np.empty(sentences.tokens, dtype=np.int32)
         self.steps = []
         try:
-            self.run(sentences, 0, 1, 1 << 30, words, words.copy())
+            self.run(sentences, 0, 1, 1 << 30, True, words, words.copy())
             return self.steps
         finally:
             self.steps = None

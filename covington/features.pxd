@@ -1,23 +1,31 @@
 """Templates as the compiled core runs them: load some cells, then mix them into one 64-bit key per template."""
 
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from covington.state cimport Configuration
 
 cdef enum:
-    GROUPS = 7              # in the order of templates.GROUPS
+    GROUPS = 14             # in the order of templates.GROUPS
     LEFT_WORD = 0
-    LEFT_ARCS = 1
-    RIGHT_WORD = 2
-    RIGHT_ARCS = 3
-    FIRST_OPEN = 4
-    LAST_OPEN = 5
-    PAIR = 6
+    LEFT_HEAD = 1
+    LEFT_LEFT = 2
+    LEFT_RIGHT = 3
+    RIGHT_WORD = 4
+    RIGHT_HEAD = 5
+    RIGHT_LEFT = 6
+    FIRST_OPEN = 7
+    LAST_OPEN = 8
+    PAIR_TAGS = 9
+    PAIR_DISTANCE = 10
+    PAIR_ARCS = 11
+    PAIR_FAMILY = 12
+    PAIR = 13
+    NODES = 21              # in the order of templates.NODES
     MOST_CELLS = 48         # different values that the templates of one group may ask for
     MOST_TEMPLATES = 96     # templates in one group
     MOST_PARTS = 8          # values in one template
-    MOST_KEYS = GROUPS * MOST_TEMPLATES
     NUMBER_BITS = 0xFF      # of a key: which template it is of
+    MOST_KEYS = 256         # of all templates
     FARTHEST = 20           # longer distances are all one
 
 
@@ -42,6 +50,50 @@ cdef class Program:
     cdef readonly dict gates            # template → the gate that it stands behind
 
 
-cdef void load_cells(const Group *group, const Configuration *c, const uint64_t *values, int width,
-                     uint64_t *cells) noexcept nogil
+# All that the scores of a group of one focus word depend on, besides the word itself.
+cdef struct Signature:
+    uint64_t words
+    uint64_t labels
+    uint64_t more_labels
+    int32_t valency
+
+
+cdef inline int head_of(const Configuration *c, int word) noexcept nogil:
+    """The head of a word; nobody for an explicit "none" and for the heads of the root and of nobody."""
+    cdef int head = c.head[word]
+    return c.nobody if head < 0 else head
+
+
+cdef inline uint64_t both(int one, int other) noexcept nogil:
+    return <uint64_t><uint32_t>one << 32 | <uint32_t>other
+
+
+cdef inline Signature signature_of(const Configuration *c, int group) noexcept nogil:
+    """What the scores of a group depend on in this configuration."""
+    cdef int word = c.i if group < RIGHT_WORD else c.j, near, far
+    if group == LEFT_HEAD or group == RIGHT_HEAD:
+        near = head_of(c, word)
+        far = head_of(c, near)
+        return Signature(both(near, far), both(c.label[word], c.label[near]), <uint64_t>c.label[far], 0)
+    if group == LEFT_LEFT or group == RIGHT_LEFT:
+        near, far = c.left_nearest[word], c.left_farthest[word]
+        return Signature(both(near, far), both(c.label[near], c.label[far]), c.left_labels[word],
+                         c.left_valency[word])
+    if group == LEFT_RIGHT:
+        near, far = c.right_nearest[word], c.right_farthest[word]
+        return Signature(both(near, far), both(c.label[near], c.label[far]), c.right_labels[word],
+                         c.right_valency[word])
+    return Signature(0, 0, 0, 0)
+
+
+cdef inline bint is_same(const Signature *one, const Signature *other) noexcept nogil:
+    return (
+        one.words == other.words and one.labels == other.labels and one.more_labels == other.more_labels
+        and one.valency == other.valency
+    )
+
+
+cdef void locate(const Configuration *c, int32_t *nodes) noexcept nogil
+cdef void load_cells(const Group *group, const Configuration *c, const int32_t *nodes, const uint64_t *values,
+                     int width, uint64_t *cells) noexcept nogil
 cdef int make_keys(const Group *group, const uint64_t *cells, uint64_t *keys) noexcept nogil

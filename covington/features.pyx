@@ -65,44 +65,38 @@ cdef class Program:
                 group.source[t] = -1 - tables.STATE_ATTRIBUTES.index(attribute)
 
 
-cdef inline int head_of(const Configuration *c, int word) noexcept nogil:
-    """The head of a word; nobody for an explicit "none" and for the heads of the root and of nobody."""
-    cdef int head = c.head[word]
-    return c.nobody if head < 0 else head
-
-
-cdef inline int find(const Configuration *c, int node) noexcept nogil:
-    """The word that stands at a node, in the order of templates.NODES."""
+cdef void locate(const Configuration *c, int32_t *nodes) noexcept nogil:
+    """The words that stand at the nodes, in the order of templates.NODES."""
     cdef int i = c.i, j = c.j
-    if node == 0: return i
-    if node == 1: return i - 1 if i - 1 >= c.first else c.nobody
-    if node == 2: return i - 2 if i - 2 >= c.first else c.nobody
-    if node == 3: return i + 1
-    if node == 4: return head_of(c, i)
-    if node == 5: return head_of(c, head_of(c, i))
-    if node == 6: return c.left_farthest[i]
-    if node == 7: return c.left_nearest[i]
-    if node == 8: return c.right_farthest[i]
-    if node == 9: return c.right_nearest[i]
-    if node == 10: return j
-    if node == 11: return j + 1
-    if node == 12: return j + 2 if j + 2 <= c.n else c.nobody
-    if node == 13: return j + 3 if j + 3 <= c.n else c.nobody
-    if node == 14: return j - 1 if j - 1 >= c.first else c.nobody
-    if node == 15: return head_of(c, j)
-    if node == 16: return head_of(c, head_of(c, j))
-    if node == 17: return c.left_farthest[j]
-    if node == 18: return c.left_nearest[j]
-    if node == 19: return c.open_first
-    return c.open_last
+    nodes[0] = i
+    nodes[1] = i - 1 if i - 1 >= c.first else c.nobody
+    nodes[2] = i - 2 if i - 2 >= c.first else c.nobody
+    nodes[3] = i + 1
+    nodes[4] = head_of(c, i)
+    nodes[5] = head_of(c, nodes[4])
+    nodes[6] = c.left_farthest[i]
+    nodes[7] = c.left_nearest[i]
+    nodes[8] = c.right_farthest[i]
+    nodes[9] = c.right_nearest[i]
+    nodes[10] = j
+    nodes[11] = j + 1
+    nodes[12] = j + 2 if j + 2 <= c.n else c.nobody
+    nodes[13] = j + 3 if j + 3 <= c.n else c.nobody
+    nodes[14] = j - 1 if j - 1 >= c.first else c.nobody
+    nodes[15] = head_of(c, j)
+    nodes[16] = head_of(c, nodes[15])
+    nodes[17] = c.left_farthest[j]
+    nodes[18] = c.left_nearest[j]
+    nodes[19] = c.open_first
+    nodes[20] = c.open_last
 
 
-cdef void load_cells(const Group *group, const Configuration *c, const uint64_t *values, int width,
-                     uint64_t *cells) noexcept nogil:
+cdef void load_cells(const Group *group, const Configuration *c, const int32_t *nodes, const uint64_t *values,
+                     int width, uint64_t *cells) noexcept nogil:
     """Fetch the values that a group of templates asks for."""
     cdef int cell, word, source, distance
     for cell in range(group.cells):
-        word = find(c, group.node[cell])
+        word = nodes[group.node[cell]]
         source = group.source[cell]
         if source >= 0:
             cells[cell] = values[<size_t>word * width + source]

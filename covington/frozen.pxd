@@ -1,63 +1,155 @@
 """Weights of a finished model: read-only, compact, laid out for the cache and mapped straight from the file.
 
-Few features are common and many are rare, so there are two tables, both of 64-byte buckets. The *common* one has
-eight places of 8 bytes: 32 bits of the key and where the feature's row of weights starts. The *rare* one, for features
-of up to three weights, has four places of 16 bytes that hold the weights themselves. A Bloom filter stands before the
-rare table, which is large: a feature that the model does not know, as most in new text, costs no look into it.
+Few features are common and many are rare, so there are two tables of 64-byte buckets. A bucket of the *common* one has
+eight fingerprints (32 bits of the key) and where the weights of these features are: a *dense* row with one for every
+class, or a *sparse* row of pairs (class, weight). A bucket of the *rare* table, for features of up to three weights, has
+four fingerprints and the weights themselves. A Bloom filter stands before it, for it is large: a feature that the model
+does not know, as many in new text, costs no look into it.
+
+A look-up has three stages, `call`, `find` and `open_row`: a caller who has other work to do between them (decoder.pyx)
+never waits for memory.
 """
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, uint32_t, uint64_t
+
+from covington.kernels cimport Pair, Sparse, match, prefetch
 
 cdef enum:
     COMMON_PLACES = 8       # per bucket
     RARE_PLACES = 4
     PAIRS = 3               # in a rare place
+    DENSE = 0x80000000      # with this bit the number of a dense row, without it the start of a sparse one
     FARTHEST_BUCKET = 256   # a feature is never further from its own bucket: no table can make a look-up long
-    CHUNK = 16              # classes whose weights are added at once
-    CHUNK_PAIRS = 9         # the room of a chunk in a row: its number and its weights
-    ENOUGH = 4              # weights that make a chunk worth its room
 
 
-cdef struct Pair:
-    uint16_t number
-    int16_t weight
+cdef struct CommonBucket:
+    uint32_t fingerprints[COMMON_PLACES]    # 0 is an empty place
+    uint32_t rows[COMMON_PLACES]            # see DENSE
 
 
-cdef struct CommonPlace:
-    uint32_t fingerprint    # 0 is an empty place
-    uint32_t start          # of its row: a Pair with the number of chunks and of pairs, the chunks, the pairs
+cdef struct RareBucket:
+    uint32_t fingerprints[RARE_PLACES]
+    Pair pairs[RARE_PLACES][PAIRS]          # those that are not needed add 0
 
 
-cdef struct RarePlace:
-    uint32_t fingerprint
-    Pair pairs[PAIRS]       # those that are not needed add 0
+cdef struct Tables:
+    const CommonBucket *common
+    uint64_t common_buckets
+    const RareBucket *rare
+    uint64_t rare_buckets
+    const int16_t *dense
+    uint64_t dense_rows
+    const Pair *sparse                      # of every row: how many pairs, in 32 bits, then the pairs
+    uint64_t sparse_length
+    int width                               # of a dense row
+    const uint64_t *rare_filter
+    uint64_t rare_mask
+    const uint64_t *gate_filter             # all pairs of words that were met in training
+    uint64_t gate_mask
 
 
-# What is known of a feature between the turns of a look-up.
-cdef struct Found:
-    const Pair *row         # of a common feature
-    const RarePlace *bucket # where a rare one would be
-    uint32_t fingerprint
-
-
-# The methods are the stages of a look-up: `call`, `find`, `add`. A caller who has other work to do between them
-# (decoder.pyx) never waits for memory.
 cdef class FrozenWeights:
     cdef object owner               # keeps the memory map alive
-    cdef const CommonPlace *common
-    cdef uint64_t common_buckets
-    cdef const RarePlace *rare
-    cdef uint64_t rare_buckets
-    cdef const Pair *rows
-    cdef uint64_t rows_length
-    cdef const uint64_t *rare_filter
-    cdef uint64_t rare_mask
-    cdef const uint64_t *gate_filter    # all pairs of words that were met in training
-    cdef uint64_t gate_mask
+    cdef Tables tables
     cdef readonly int classes
-    cdef readonly int width         # classes rounded up to a power of two: a class number masked by it is safe
+    cdef readonly int width         # of a dense row: the classes rounded up to whole chunks
 
-    cdef bint may_know(self, uint64_t key) noexcept nogil
-    cdef void call(self, uint64_t key) noexcept nogil
-    cdef bint find(self, uint64_t key, Found *found) noexcept nogil
-    cdef void add(self, const Found *found, int32_t *scores) noexcept nogil
+
+cdef inline uint64_t bucket_of(uint64_t key, uint64_t buckets) noexcept nogil:
+    return ((key >> 32) * buckets) >> 32
+
+
+cdef inline uint32_t fingerprint_of(uint64_t key) noexcept nogil:
+    return <uint32_t>key            # never 0: the low bits are the number of the template
+
+
+cdef inline uint64_t filter_word(uint64_t key) noexcept nogil:
+    return key >> 26
+
+
+cdef inline uint64_t filter_bits(uint64_t key) noexcept nogil:
+    """Three bits of one word of a filter."""
+    return (<uint64_t>1 << (key >> 8 & 63)) | (<uint64_t>1 << (key >> 14 & 63)) | (<uint64_t>1 << (key >> 20 & 63))
+
+
+cdef inline bint may_know(const Tables *tables, uint64_t key) noexcept nogil:
+    """False if no feature behind this gate can be known."""
+    cdef uint64_t bits = filter_bits(key)
+    return tables.gate_filter[filter_word(key) & tables.gate_mask] & bits == bits
+
+
+cdef inline void call(const Tables *tables, uint64_t key) noexcept nogil:
+    """Begin to fetch what `find` will look at."""
+    prefetch(tables.common + bucket_of(key, tables.common_buckets))
+    prefetch(tables.rare_filter + (filter_word(key) & tables.rare_mask))
+
+
+cdef enum Kind:
+    UNKNOWN = 0
+    IN_DENSE = 1
+    IN_SPARSE = 2
+    MAYBE_RARE = 3
+
+
+# Where a feature was found.
+cdef struct Found:
+    Kind kind
+    uint32_t fingerprint
+    const void *row         # dense, sparse, or the bucket of a rare one
+
+
+cdef inline Found find(const Tables *tables, uint64_t key) noexcept nogil:
+    """Find a feature, and begin to fetch its weights."""
+    cdef uint64_t bucket = bucket_of(key, tables.common_buckets), bits
+    cdef uint32_t fingerprint = fingerprint_of(key), row
+    cdef Found found = Found(UNKNOWN, fingerprint, NULL)
+    cdef int place, looked
+    for looked in range(FARTHEST_BUCKET):
+        place = match(tables.common[bucket].fingerprints, fingerprint)
+        if place < COMMON_PLACES:
+            row = tables.common[bucket].rows[place]
+            if row & DENSE:
+                row ^= DENSE
+                if row < tables.dense_rows:
+                    found.kind = IN_DENSE
+                    found.row = tables.dense + <uint64_t>row * tables.width
+                    prefetch(found.row)
+            elif row < tables.sparse_length:
+                found.kind = IN_SPARSE
+                found.row = tables.sparse + row
+                prefetch(found.row)
+            return found
+        if tables.common[bucket].fingerprints[COMMON_PLACES - 1] == 0:
+            break
+        bucket += 1                                     # a full bucket flows over into the next
+        if bucket == tables.common_buckets:
+            bucket = 0
+    bits = filter_bits(key)
+    if tables.rare_filter[filter_word(key) & tables.rare_mask] & bits == bits:
+        found.kind = MAYBE_RARE
+        found.row = tables.rare + bucket_of(key, tables.rare_buckets)
+        prefetch(found.row)
+    return found
+
+
+cdef inline bint open_row(const Tables *tables, const Found *found, Sparse *row) noexcept nogil:
+    """The pairs of a feature that is not dense; False if it is not there after all."""
+    cdef const RareBucket *bucket
+    cdef int place, looked
+    if found.kind == IN_SPARSE:
+        row.count = (<const uint32_t *>found.row)[0]
+        row.pairs = <const Pair *>found.row + 1
+        return row.count < tables.sparse + tables.sparse_length - <const Pair *>found.row   # else it is forged
+    bucket = <const RareBucket *>found.row
+    for looked in range(FARTHEST_BUCKET):
+        for place in range(RARE_PLACES):
+            if bucket.fingerprints[place] == found.fingerprint:
+                row.pairs = bucket.pairs[place]
+                row.count = PAIRS
+                return True
+        if bucket.fingerprints[RARE_PLACES - 1] == 0:
+            return False
+        bucket += 1
+        if bucket == tables.rare + tables.rare_buckets:
+            bucket = tables.rare
+    return False

@@ -4,7 +4,14 @@ class FrozenWeights:
     classes: int
     width: int
     def __init__(
-        self, classes: int, common: Any, rows: Any, rare: Any, rare_filter: Any, gate_filter: Any
+        self,
+        classes: int,
+        common: Any,
+        dense: Any,
+        sparse: Any,
+        rare: Any,
+        rare_filter: Any,
+        gate_filter: Any,
     ) -> None: ...
 
 def make_filter(keys: Any) -> Any: ...

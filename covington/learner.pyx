@@ -6,15 +6,15 @@ optimal transitions are accepted without an update, and which one an update move
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memset
 
 from covington.costs cimport (
     MONOTONIC, STATIC, Costs, Focus, Gold, index_gold, monotonic_costs, non_monotonic_costs, static_costs,
 )
 from covington.cycles cimport Scratch, is_lost, release_scratch, reserve_scratch
 from covington.features cimport (
-    FIRST_OPEN, GROUPS, LEFT_ARCS, LEFT_WORD, MOST_CELLS, MOST_KEYS, MOST_TEMPLATES, RIGHT_ARCS, RIGHT_WORD, Group,
-    Program, load_cells, make_keys,
+    FIRST_OPEN, GROUPS, LEFT_WORD, MOST_CELLS, MOST_KEYS, MOST_TEMPLATES, NODES, RIGHT_WORD, Group, Program, Signature,
+    is_same, load_cells, locate, make_keys, signature_of,
 )
 from covington.hashing cimport SEED, finish, mix
 from covington.recording cimport Recorder
@@ -46,11 +46,14 @@ cdef struct Choice:
     int number[4]
 
 
-# Scores of one focus word: good for as long as the weights and, of the arcs' part, the values are the same.
+cdef enum:
+    PARTS = 4       # most parts of a focus word's scores, each a group of templates
+
+
+# Scores of one focus word: good for as long as the weights and what a part depends on are the same.
 cdef struct Kept:
-    uint64_t cells[MOST_CELLS]
-    int64_t word_version
-    int64_t arcs_version
+    int64_t versions[PARTS]
+    Signature signatures[PARTS]
 
 
 cdef class Learner:
@@ -75,7 +78,8 @@ cdef class Learner:
     cdef int classes
     cdef int64_t version            # grows with every update and every sentence
     cdef Kept *left_kept            # by word
-    cdef int64_t *left_scores       # by word: the word's part, then the arcs' part
+    cdef int64_t *left_scores       # by word: PARTS parts
+    cdef int32_t nodes[NODES]
     cdef Kept right_kept
     cdef int64_t *right_scores
     cdef public Recorder recorder   # writes down the configurations that are met, if there is one
@@ -96,7 +100,7 @@ cdef class Learner:
         self.classes = 2 + (4 if own_repairs else 2) * labels
         self.own_repairs = own_repairs
         self.version = 1
-        self.scores = <int64_t *>calloc(3 * self.classes, sizeof(int64_t))
+        self.scores = <int64_t *>calloc((1 + PARTS) * self.classes, sizeof(int64_t))
         if self.scores == NULL:
             raise MemoryError()
         self.right_scores = self.scores + self.classes
@@ -123,7 +127,7 @@ cdef class Learner:
             free(self.left_scores)
             self.gold_memory = <int32_t *>calloc(5 * places, sizeof(int32_t))
             self.left_kept = <Kept *>calloc(places, sizeof(Kept))
-            self.left_scores = <int64_t *>malloc(2 * places * self.classes * sizeof(int64_t))
+            self.left_scores = <int64_t *>malloc(PARTS * places * self.classes * sizeof(int64_t))
             if self.gold_memory == NULL or self.left_kept == NULL or self.left_scores == NULL:
                 with gil:
                     raise MemoryError()
@@ -142,46 +146,41 @@ cdef class Learner:
         self.version += 1
         return 0
 
-    cdef void keep(self, Weights weights, Kept *kept, int64_t *scores, const uint64_t *values, int word,
-                   int arcs) noexcept nogil:
-        """Bring the scores of a focus word up to date."""
+    cdef void keep(self, Weights weights, Kept *kept, int64_t *scores, const uint64_t *values, int first,
+                   int last) noexcept nogil:
+        """Bring the parts of a focus word's scores up to date and add them to the scores of the classes."""
+        cdef Signature now
+        cdef int number, part, group
+        for group in range(first, last):
+            part = group - first
+            now = signature_of(&self.c, group)
+            if kept.versions[part] != self.version or not is_same(&kept.signatures[part], &now):
+                kept.versions[part] = self.version
+                kept.signatures[part] = now
+                memset(scores, 0, self.classes * sizeof(int64_t))
+                self.add(weights, values, group, scores)
+            for number in range(self.classes):
+                self.scores[number] += scores[number]
+            scores += self.classes
+
+    cdef void add(self, Weights weights, const uint64_t *values, int number, int64_t *scores) noexcept nogil:
+        """Add the scores of a group of templates."""
         cdef uint64_t cells[MOST_CELLS]
         cdef uint64_t keys[MOST_TEMPLATES]
-        cdef Group *group
-        if kept.word_version != self.version:
-            group = &self.program.groups[word]
-            load_cells(group, &self.c, values, self.program.width, cells)
-            memset(scores, 0, self.classes * sizeof(int64_t))
-            weights.score(keys, make_keys(group, cells, keys), scores)
-            kept.word_version = self.version
-        group = &self.program.groups[arcs]
-        load_cells(group, &self.c, values, self.program.width, cells)
-        if kept.arcs_version == self.version and memcmp(kept.cells, cells, group.cells * sizeof(uint64_t)) == 0:
-            return
-        memcpy(kept.cells, cells, group.cells * sizeof(uint64_t))
-        kept.arcs_version = self.version
-        scores += self.classes
-        memset(scores, 0, self.classes * sizeof(int64_t))
+        cdef const Group *group = &self.program.groups[number]
+        load_cells(group, &self.c, self.nodes, values, self.program.width, cells)
         weights.score(keys, make_keys(group, cells, keys), scores)
 
     cdef void score(self, Weights weights, const uint64_t *values) noexcept nogil:
         """Scores of all classes in the configuration."""
-        cdef uint64_t cells[MOST_CELLS]
-        cdef uint64_t keys[MOST_TEMPLATES]
-        cdef Group *group
-        cdef int64_t *left = self.left_scores + 2 * <size_t>self.c.i * self.classes
-        cdef int64_t *right = self.right_scores
-        cdef int number, kind
-        self.keep(weights, &self.left_kept[self.c.i], left, values, LEFT_WORD, LEFT_ARCS)
-        self.keep(weights, &self.right_kept, right, values, RIGHT_WORD, RIGHT_ARCS)
-        for number in range(self.classes):
-            self.scores[number] = (
-                left[number] + left[self.classes + number] + right[number] + right[self.classes + number]
-            )
-        for kind in range(FIRST_OPEN, GROUPS):
-            group = &self.program.groups[kind]
-            load_cells(group, &self.c, values, self.program.width, cells)
-            weights.score(keys, make_keys(group, cells, keys), self.scores)
+        cdef int64_t *left = self.left_scores + PARTS * <size_t>self.c.i * self.classes
+        cdef int group
+        locate(&self.c, self.nodes)
+        memset(self.scores, 0, self.classes * sizeof(int64_t))
+        self.keep(weights, &self.left_kept[self.c.i], left, values, LEFT_WORD, RIGHT_WORD)
+        self.keep(weights, &self.right_kept, self.right_scores, values, RIGHT_WORD, FIRST_OPEN)
+        for group in range(FIRST_OPEN, GROUPS):
+            self.add(weights, values, group, self.scores)
 
     cdef int correct(self, Weights weights, const uint64_t *values, int wanted, int predicted) except -1 nogil:
         """One update: towards the wanted class, away from the predicted one."""
@@ -189,7 +188,7 @@ cdef class Learner:
         cdef uint64_t cells[MOST_CELLS]
         cdef int group, count = 0
         for group in range(GROUPS):
-            load_cells(&self.program.groups[group], &self.c, values, self.program.width, cells)
+            load_cells(&self.program.groups[group], &self.c, self.nodes, values, self.program.width, cells)
             count += make_keys(&self.program.groups[group], cells, keys + count)
         weights.update(keys, count, wanted, UNIT)
         weights.update(keys, count, predicted, -UNIT)
@@ -265,7 +264,7 @@ cdef class Learner:
         cdef int i = self.c.i, j = self.c.j
         cdef int before = self.is_wrong(i) + self.is_wrong(j)
         if number == 0:
-            self.right_kept.word_version = self.right_kept.arcs_version = 0
+            memset(&self.right_kept, 0, sizeof(Kept))
             shift(&self.c)
         elif number == 1:
             no_arc(&self.c)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
@@ -23,7 +25,7 @@ from covington.training import TrainingOptions
 
 TOO_LONG = "too-long"
 #: the arrays of a model file, in the order FrozenWeights takes them
-ARRAYS = ("common", "rows", "rare", "rare_filter", "gate_filter")
+ARRAYS = ("common", "dense", "sparse", "rare", "rare_filter", "gate_filter")
 
 
 @dataclass
@@ -70,6 +72,7 @@ class Parser:
             self._weights = FrozenWeights(
                 self.options.classes(len(self.labels)), *(model.arrays[name] for name in ARRAYS)
             )
+            self._free_decoders: list[Decoder] = []
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{model.path}: not a parser's model ({error})") from error
 
@@ -110,9 +113,9 @@ class Parser:
         margins = np.full(sentences.tokens, np.nan, dtype=np.float32) if confidence else None
 
         def work(span: tuple[int, int]) -> dict[str, int]:
-            decoder = self._decoder(single_root)
-            decoder.run(sentences, *span, longest, heads, labels, margins, gold_heads)
-            return decoder.take_counts()
+            with self._decoder() as decoder:
+                decoder.run(sentences, *span, longest, single_root, heads, labels, margins, gold_heads)
+                return decoder.take_counts()
 
         spans = _spans(lengths, threads)
         if len(spans) == 1:
@@ -131,7 +134,9 @@ class Parser:
         """The transitions of the first sentence of a batch, forced Shifts left out."""
         sentences = encoding.encode(batch.slice(0, 1), self._program.attributes, self.options.tag)
         steps = []
-        for i, j, number, score, margin in self._decoder(True).trace(sentences):
+        with self._decoder() as decoder:
+            taken = decoder.trace(sentences)
+        for i, j, number, score, margin in taken:
             arc, label = divmod(number - 2, len(self.labels))
             steps.append(
                 {
@@ -145,17 +150,23 @@ class Parser:
             )
         return steps
 
-    def _decoder(self, single_root: bool) -> Decoder:
-        return Decoder(
-            self._weights,
-            self._program,
-            len(self.labels),
-            self.options.root == "explicit",
-            self.options.monotonic,
-            self.options.own_repairs,
-            single_root,
-            self._root_label,
-        )
+    @contextmanager
+    def _decoder(self) -> Iterator[Decoder]:
+        """A decoder that no other thread has; those that are free remember what they have met."""
+        try:
+            decoder = self._free_decoders.pop()
+        except IndexError:
+            decoder = Decoder(
+                self._weights,
+                self._program,
+                len(self.labels),
+                self.options.root == "explicit",
+                self.options.monotonic,
+                self.options.own_repairs,
+                self._root_label,
+            )
+        yield decoder
+        self._free_decoders.append(decoder)  # not after an error, which leaves a sentence half parsed
 
     def _filled(
         self, batch: pa.RecordBatch, lengths: Any, heads: Any, labels: Any, margins: Any, too_long: Any

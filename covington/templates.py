@@ -82,12 +82,24 @@ WORD_ATTRIBUTES = {
     "z": ("tokens", "suffix"),
     "c": ("tokens", "shape"),
 }
-#: attributes with so many values that most pairs of them are never met
+#: attributes with so many values that most pairs of them are never met, and those with many
 LEXICAL = {"w", "e"}
+MANY_VALUED = LEXICAL | {"f", "z", "c"}
 STATE_ATTRIBUTES = ("l", "d", "vl", "vr", "sl", "sr")
 
-#: Templates of one group are looked up together, and their scores are kept until what they depend on changes.
-GROUPS = ("left word", "left arcs", "right word", "right arcs", "first open", "last open", "pair")
+#: Templates of one group are looked up together, and the sum of their scores is kept for as long as what they depend on
+#: does not change, or remembered for when the same values meet again. A focus word has groups for the word itself, for
+#: its heads and for its dependents on each side. A pair has groups that look only at tags: of the two words, with
+#: their distance, with what is known of their arcs, and of the words that their arcs lead to. "pair" is the rest.
+GROUPS = (
+    *("left word", "left head", "left left", "left right"),
+    *("right word", "right head", "right left"),
+    *("first open", "last open"),
+    *("pair tags", "pair distance", "pair arcs", "pair family", "pair"),
+)
+#: what is asked of a focus word → what it depends on
+DEPENDS_ON = {"h": "head", "h2": "head", "l": "left", "l'": "left", "r": "right", "r'": "right"}
+STATE_DEPENDS_ON = {"l": "head", "vl": "left", "sl": "left", "vr": "right", "sr": "right"}
 
 
 @dataclass(frozen=True)
@@ -116,9 +128,27 @@ class Template:
         if len(self.atoms) == 1 and sides == {"C"} and not self.atoms[0].state:
             return "first open" if self.atoms[0].node == "CL" else "last open"
         if len(sides) > 1 or "C" in sides or any("d" in atom.state for atom in self.atoms):
+            return self._pair_group()
+        depends = {part for atom in self.atoms for part in _depends_on(atom)} or {"word"}
+        group = f"{'left' if sides == {'L'} else 'right'} {depends.pop()}"
+        return group if not depends and group in GROUPS else "pair"
+
+    def _pair_group(self) -> str:
+        nodes = {atom.node for atom in self.atoms}
+        state = {attribute for atom in self.atoms for attribute in atom.state}
+        if any(set(atom.word) & MANY_VALUED for atom in self.atoms):
             return "pair"
-        fixed = all(atom.node in FIXED_NODES and not atom.state for atom in self.atoms)
-        return f"{'left' if sides == {'L'} else 'right'} {'word' if fixed else 'arcs'}"
+        if nodes <= {"L0", "R0"}:
+            return "pair tags" if not state else "pair distance" if state == {"d"} else "pair arcs"
+        moving = nodes - FIXED_NODES
+        return "pair family" if moving and nodes - moving <= {"L0", "R0"} and not state else "pair"
+
+
+def _depends_on(atom: Atom) -> set[str]:
+    """What an atom of a focus word needs to know of the arcs."""
+    if atom.node not in FIXED_NODES:
+        return {DEPENDS_ON[atom.node[2:]]}
+    return {STATE_DEPENDS_ON[attribute] for attribute in atom.state}
 
 
 def parse_template(name: str) -> Template:

@@ -21,7 +21,7 @@ from covington.frozen import lay_out, make_filter
 from covington.learner import Learner
 from covington.oracle import ORACLES, ROOTS
 from covington.sentences import Sentences
-from covington.templates import SETS, template_set
+from covington.templates import SETS, parse_template, template_set
 from covington.weights import Weights
 
 #: rule → are premature guesses accepted, are wrong arcs accepted that replace another arc?
@@ -289,7 +289,7 @@ def freeze(
     arrays = weights.arrays()
     average = arrays["sums"] / (max(weights.steps, 1) * 1024.0)
     average[np.abs(average) < prune] = 0.0
-    scale = max(float(np.abs(average).max(initial=0.0)), 1e-9) / 32767
+    scale = _scale(arrays, average, weights.classes, found.templates(options))
     rounded = np.rint(average / scale).astype(np.int16)
     frozen = lay_out(weights.classes, arrays["keys"], arrays["ends"], arrays["classes"], rounded)
     gates = np.array(Program(found.templates(options)).gate_numbers, np.uint64)
@@ -301,9 +301,26 @@ def freeze(
         "labels": found.label_list,
         "root_label": found.root_label,
         "scale": scale,
-        "features": int(np.count_nonzero(frozen["common"][:, 0]) + np.count_nonzero(frozen["rare"][:, 0])),
+        "features": int(np.count_nonzero(frozen["common"][:, :8]) + np.count_nonzero(frozen["rare"][:, :4])),
         "prune": prune,
         "training": {"sentences": found.sentences, "tokens": found.tokens, "updates": weights.updates},
         **(facts or {}),
     }
     return model_file.write(path, metadata, frozen)
+
+
+def _scale(arrays: Mapping[str, Any], average: Any, classes: int, templates: list[str]) -> float:
+    """The value of a weight of 1, so that no part of the scores can leave 16 bits, rounding included.
+
+    A part is the sum of one weight for each template of a group; the pair's weights are added to the total one by one.
+    """
+    numbers = np.repeat((arrays["keys"] & NUMBER_BITS).astype(np.int64), np.diff(arrays["ends"], prepend=0))
+    groups = [parse_template(name).group for name in templates]
+    largest = float(np.abs(average).max(initial=1e-9))
+    for sign in (1.0, -1.0):
+        highest = np.zeros((len(templates) + 1, classes))
+        np.maximum.at(highest.reshape(-1), numbers * classes + arrays["classes"], sign * average)
+        for group in set(groups) - {"pair"}:
+            parts = [1 + number for number, name in enumerate(groups) if name == group]
+            largest = max(largest, float(highest[parts].sum(axis=0).max()))
+    return largest / (32767 - len(templates))

@@ -1,8 +1,10 @@
 """A parser's configuration that Python can walk through step by step, to look at its arcs and its features."""
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from covington.features cimport GROUPS, MOST_CELLS, MOST_TEMPLATES, NUMBER_BITS, Program, load_cells, make_keys
+from covington.features cimport (
+    GROUPS, MOST_CELLS, MOST_TEMPLATES, NODES, NUMBER_BITS, Program, load_cells, locate, make_keys,
+)
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
     Configuration, left_arc, left_arc_is_monotonic, no_arc, release, reserve, right_arc, right_arc_is_monotonic,
@@ -89,12 +91,14 @@ cdef class Walk:
         """The 64-bit key of every template by its name; there must be two focus words."""
         cdef uint64_t cells[MOST_CELLS]
         cdef uint64_t keys[MOST_TEMPLATES]
+        cdef int32_t nodes[NODES]
         cdef int group, t
         if self.c.j > self.c.n or self.c.i < self.c.first:
             raise OptionError("features are for configurations with two focus words")
         found = {}
+        locate(&self.c, nodes)
         for group in range(GROUPS):
-            load_cells(&self.program.groups[group], &self.c, values_of(self.sentences, self.index),
+            load_cells(&self.program.groups[group], &self.c, nodes, values_of(self.sentences, self.index),
                        self.program.width, cells)
             for t in range(make_keys(&self.program.groups[group], cells, keys)):
                 found[self.program.names[(keys[t] & NUMBER_BITS) - 1]] = keys[t]

@@ -5,7 +5,7 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 from covington.features cimport MOST_TEMPLATES
-from covington.machine cimport covington_prefetch
+from covington.kernels cimport prefetch
 
 import numpy as np
 
@@ -56,11 +56,11 @@ cdef class Weights:
         cdef const Entry *end
         cdef int k, rows = 0
         for k in range(count):
-            covington_prefetch(&self.slots[(keys[k] >> KEY_SHIFT) & self.mask])
+            prefetch(&self.slots[(keys[k] >> KEY_SHIFT) & self.mask])
         for k in range(count):
             found[rows] = self.find(keys[k])
             if found[rows].size > 0:
-                covington_prefetch(self.entries + found[rows].start)
+                prefetch(self.entries + found[rows].start)
                 rows += 1
         for k in range(rows):
             entry = self.entries + found[k].start

@@ -38,11 +38,11 @@ PROGRAM = Program(templates.PAPER.split())
 ENCODED = encoding.encode(UNSEEN, PROGRAM.attributes, "upos")
 
 
-def rounded_weights(weights: Weights) -> dict[tuple[int, int], int]:
-    """(feature, class) → the averaged weight in units of 1/32767 of the largest."""
+def rounded_weights(weights: Weights, scale: float) -> dict[tuple[int, int], int]:
+    """(feature, class) → the averaged weight in units of the model's scale."""
     arrays = weights.arrays()
     average = arrays["sums"] / (weights.steps * 1024.0)
-    numbers = np.rint(average / (np.abs(average).max() / 32767)).astype(int)
+    numbers = np.rint(average / scale).astype(int)
     rows = np.repeat(arrays["keys"], np.diff(arrays["ends"], prepend=0))
     keys = zip(rows.tolist(), arrays["classes"].tolist(), strict=True)
     return dict(zip(keys, numbers.tolist(), strict=True))
@@ -106,7 +106,7 @@ def test_parser_and_twin_agree(oracle: str, repairs: str, root: Root, tmp_path: 
         UNSEEN, single_root=False, gold=True, confidence=True, statistics=statistics
     ).to_pylist()
     single = parser.parse(UNSEEN, single_root=True, threads=3).to_pylist()
-    rounded, total = rounded_weights(weights), Counter[str]()
+    rounded, total = rounded_weights(weights, parser.scale), Counter[str]()
     for index, row in enumerate(parsed):
         heads, labels, counts = greedy(rounded, system_of(oracle, root), options.own_repairs, found, index)
         assert (row["head"], row["deprel"]) == (heads, [label or found.root_label for label in labels])
@@ -122,3 +122,30 @@ def test_parser_and_twin_agree(oracle: str, repairs: str, root: Root, tmp_path: 
     assert (statistics.left_arc, statistics.right_arc) == (total["LeftArc"], total["RightArc"])
     for name in ("non_monotonic", "repairs_to_gold", "repairs_harmful"):
         assert getattr(statistics, name) == total[name]
+
+
+def test_no_part_can_leave_16_bits(tmp_path: Path) -> None:
+    """The largest weights of all templates of a group, added up for one class, fit, however large they have grown."""
+    options, found = TrainingOptions(templates="paper", epochs=1), survey([TRAINING])
+    shard, weights = prepare([TRAINING], options, found), Weights(found.classes(options))
+    train_epoch(weights, shard, 1)
+    arrays = weights.arrays()
+    random = np.random.default_rng(3)
+    arrays["sums"] = (arrays["sums"] * random.choice([1, 50, -900], len(arrays["sums"]))).astype(np.int64)
+    grown = Weights.from_arrays(weights.classes, weights.steps, weights.updates, arrays)
+    freeze(grown, options, found, tmp_path / "model")
+    highest: Counter[tuple[str, str, int]] = Counter()
+    for (key, number), weight in rounded_weights(grown, Parser.load(tmp_path / "model").scale).items():
+        name = PROGRAM.names[(key & 0xFF) - 1]
+        highest[name, "+" if weight > 0 else "-", number] = max(
+            highest[name, "+" if weight > 0 else "-", number], abs(weight)
+        )
+    parts: Counter[tuple[str, str, int]] = Counter()
+    for (name, sign, number), weight in highest.items():
+        group = templates.parse_template(name).group
+        if group == "pair":
+            assert weight < 1 << 15
+        else:
+            parts[group, sign, number] += weight
+    assert max(parts.values()) < 1 << 15
+    assert max(parts.values()) > 1 << 13, "the room is used"

@@ -1,0 +1,23 @@
+"""The innermost loops of the parser; kernels.h explains them."""
+
+from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t
+
+cdef extern from "kernels.h" nogil:
+    enum:
+        CHUNK "COVINGTON_CHUNK"
+
+    ctypedef struct Pair "CovingtonPair":
+        uint16_t number
+        int16_t weight
+
+    ctypedef struct Sparse "CovingtonSparse":
+        const Pair *pairs
+        int64_t count
+
+    void prefetch "covington_prefetch" (const void *address)
+    int match "covington_match" (const uint32_t *numbers, uint32_t wanted)
+    void sum_part "covington_part" (int16_t *part, const int16_t *const *rows, int count, int length)
+    void sum_total "covington_total" (int32_t *total, const int16_t *const *rows, int count, int length)
+    void add_to_part "covington_add_to_part" (int16_t *scores, int classes, const Sparse *features, int count)
+    void add_to_total "covington_add_to_total" (int32_t *scores, int classes, const Sparse *features, int count)
+    int best_of "covington_best" (const int32_t *scores, int count)
