@@ -8,12 +8,14 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 SOURCES := setup.py pyproject.toml $(wildcard covington/*.pyx covington/*.pxd covington/*.h)
 
-.PHONY: demo test test-slow lint format fuzz benchmark sdist wheel check-wheel lock audit clean help
+.PHONY: demo test test-slow lint format fuzz benchmark sdist wheel check-wheel lock audit clean help test-flink test-prism
 
 help:
 	@echo "make demo       install, parse the sample corpus, show what was found"
 	@echo "make test       install and run the tests"
 	@echo "make test-slow  the tests that build, kill and start processes over and over"
+	@echo "make test-flink the same jobs on Apache Flink: embedded, and a cluster of two (Java 17, Maven)"
+	@echo "make test-prism the same jobs on Prism, Beam's local runner in Go (Go)"
 	@echo "make lint       ruff and mypy"
 	@echo "make fuzz       damaged files against a build with sanitizers (gcc, Linux)"
 	@echo "make benchmark  measure speed, memory and growth, beside UDPipe and spaCy"
@@ -38,10 +40,18 @@ demo: $(VENV)/installed
 	$(BIN)/python -m covington.models.demo demo-output
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -q -n $(JOBS) -m "not slow"
+	$(BIN)/python -m pytest -q -n $(JOBS) -m "not slow and not engines"
 
 test-slow: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -q -m slow
+
+test-flink: $(VENV)/installed-dev
+	$(BIN)/python -m tests.engines.fetch flink wheel
+	$(BIN)/python -m pytest -q -m engines tests/engines/test_flink.py
+
+test-prism: $(VENV)/installed-dev
+	$(BIN)/python -m tests.engines.fetch prism wheel
+	$(BIN)/python -m pytest -q -m engines tests/engines/test_prism.py
 
 # the folders beside covington/ are installed below it; mypy is shown them where they will be
 lint: $(VENV)/installed-dev

@@ -31,6 +31,7 @@ LOCAL_RUNNERS = frozenset({"DirectRunner", "BundleBasedDirectRunner", "FnApiRunn
 _WHILE_RUNNING = re.compile(r" \[while running '.*?'\]$")
 _RAISED = re.compile(r"^covington\.errors\.(\w+): (.+?)(?: \[while running '.*?'\])?$", re.MULTILINE)
 _TOLD = re.compile(r'^\s*details = "(.+)"$', re.MULTILINE)
+_STATUS = re.compile(r"^\s*status = (?:StatusCode\.)?(\w+)$", re.MULTILINE)
 _ORDINARY = re.compile(
     r"^((?:\w+\.)*\w*(?:Error|Exception|Interrupt)): (.+?)(?: \[while running '.*?'\])?$", re.MULTILINE
 )
@@ -82,7 +83,9 @@ class Runner:
         _set_logging(self.verbose)
         options = self.options
         if not self.verbose:
-            options.view_as(WorkerOptions).default_sdk_harness_log_level = "CRITICAL"
+            # the Java engines read this option too, and know no level above ERROR
+            level = "CRITICAL" if self.is_local else "ERROR"
+            options.view_as(WorkerOptions).default_sdk_harness_log_level = level
         pipeline = beam.Pipeline(runner=_local_runner(options) if self.is_local else None, options=options)
         build(pipeline)
         mode = options.view_as(DirectOptions).direct_running_mode
@@ -112,6 +115,9 @@ def understood(error: BaseException) -> CovingtonError:
     told = _TOLD.findall(text)
     if told:  # what gRPC makes of a server that does not answer
         return JobError(f"the job failed: {told[-1]} (-v shows the whole story)")
+    status = _STATUS.findall(text)
+    if status:
+        return JobError(f"the job server answered {status[-1]} and nothing more; its own log says why")
     ordinary = _ORDINARY.findall(text)
     if ordinary:
         return JobError(f"the job failed: {ordinary[-1][1].strip()} (-v shows the whole story)")

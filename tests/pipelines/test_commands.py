@@ -124,3 +124,14 @@ def test_errors_are_one_sentence(
     assert last.startswith("covington: ")
     assert "Traceback" not in errors
     assert len(errors.strip().splitlines()) <= 3  # a summary may stand before it
+
+
+def test_what_an_engine_answers_is_one_sentence() -> None:
+    from covington.pipelines.runner import understood
+
+    silent = (
+        '<_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.INTERNAL\n\tdetails = ""\n>'
+    )
+    assert str(understood(RuntimeError(silent))).startswith("the job server answered INTERNAL")
+    told = silent.replace('details = ""', 'details = "no such job"')
+    assert "no such job" in str(understood(RuntimeError(told)))
