@@ -8,7 +8,7 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 SOURCES := setup.py pyproject.toml $(wildcard covington/*.pyx covington/*.pxd covington/*.h)
 
-.PHONY: demo test test-slow lint format fuzz benchmark sdist wheel check-wheel lock audit clean help test-flink test-prism
+.PHONY: demo test test-slow lint format fuzz benchmark sdist wheel check-wheel lock audit clean help test-flink test-prism faults soak
 
 help:
 	@echo "make demo       install, parse the sample corpus, show what was found"
@@ -16,6 +16,8 @@ help:
 	@echo "make test-slow  the tests that build, kill and start processes over and over"
 	@echo "make test-flink the same jobs on Apache Flink: embedded, and a cluster of two (Java 17, Maven)"
 	@echo "make test-prism the same jobs on Prism, Beam's local runner in Go (Go)"
+	@echo "make faults     let everything go wrong, and write docs/faults.md"
+	@echo "make soak       parse for MINUTES (30) with a fault every minute"
 	@echo "make lint       ruff and mypy"
 	@echo "make fuzz       damaged files against a build with sanitizers (gcc, Linux)"
 	@echo "make benchmark  measure speed, memory and growth, beside UDPipe and spaCy"
@@ -52,6 +54,12 @@ test-flink: $(VENV)/installed-dev
 test-prism: $(VENV)/installed-dev
 	$(BIN)/python -m tests.engines.fetch prism wheel
 	$(BIN)/python -m pytest -q -m engines tests/engines/test_prism.py
+
+faults: $(VENV)/installed-dev
+	$(BIN)/python -m tests.faults
+
+soak: $(VENV)/installed-dev
+	$(BIN)/python -m tests.faults.soak --minutes $(or $(MINUTES),30) --write
 
 # the folders beside covington/ are installed below it; mypy is shown them where they will be
 lint: $(VENV)/installed-dev

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from covington.compression import decompressed
 from covington.errors import DataError
-from covington.pipelines.storage import InputFile, open_raw, read_range, readable
+from covington.pipelines.storage import InputFile, facts, open_raw, read_range, readable
 
 BLOCK_BYTES = 16 << 20
 BLOCK_ROWS = 16_384
@@ -203,6 +203,12 @@ def read_block(block: Block) -> bytes:
     if len(data) != block.end - block.start:
         raise changed(block.piece.file)
     return data
+
+
+def check_unchanged(file: InputFile) -> None:
+    """Complain if a file is not what it was when the job was planned: another size, or written to since."""
+    if file.modified and facts(file.path) != (file.size, file.modified):
+        raise changed(file)
 
 
 def changed(file: InputFile) -> DataError:

@@ -28,7 +28,7 @@ from covington.parser import Parser
 from covington.pipelines import blocks
 from covington.pipelines.storage import (
     absolute,
-    copy_here,
+    copy_file,
     exists,
     is_local,
     join,
@@ -296,7 +296,7 @@ def here(path: str) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
-        copy_here(path, copy)
+        copy_file(path, str(copy))
         yield copy
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from covington import models
 from covington.errors import ModelError
 from covington.parser import Parser
-from covington.pipelines.storage import copy_here, is_local
+from covington.pipelines.storage import copy_file, exists, is_local, join
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,16 @@ class Model:
         """Read the model where the job is made: a model that is missing or damaged is known at once."""
         path = local_path(name)
         return Model(str(path.absolute()) if path == Path(name) else name, Parser.load(str(path)).checksum)
+
+    def kept_in(self, folder: str) -> Model:
+        """The same model as a copy that nobody writes to while workers map it; one in the box is safe already."""
+        if models.is_name(self.name) and not Path(self.name).exists():
+            return self
+        copy = Model(join(folder, f"model-{self.checksum}{models.SUFFIX}"), self.checksum)
+        if not exists(copy.name):
+            copy_file(str(local_path(self.name, self.checksum)), copy.name)
+            copy.load()
+        return copy
 
     def load(self) -> Parser:
         """The parser; on a worker, any other model than the one that was pinned is an error."""
@@ -58,7 +68,7 @@ def _fetched(uri: str, checksum: str | None) -> Path:
         # where the job is made the checksum is not known yet, and a copy of yesterday may be out of date
         with tempfile.TemporaryDirectory(dir=folder) as workshop:
             fresh = Path(workshop) / "model"
-            copy_here(uri, fresh)
+            copy_file(uri, str(fresh))
             target = folder / f"{Parser.load(str(fresh)).checksum}{models.SUFFIX}"
             fresh.replace(target)
         return target
@@ -66,7 +76,11 @@ def _fetched(uri: str, checksum: str | None) -> Path:
     with (folder / f"{checksum}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not target.exists():
-            copy_here(uri, target)
+            fresh = folder / f"{checksum}.fresh"
+            copy_file(uri, str(fresh))
+            if Parser.load(str(fresh)).checksum != checksum:
+                return fresh  # whoever asked complains of it; under its checksum it would be in the way for ever
+            fresh.replace(target)
     return target
 
 

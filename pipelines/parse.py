@@ -62,13 +62,14 @@ class ParseJob:
         self._keep_apart(reading)
         done = self._begin(self._description(model, reading))
         reading.skip = frozenset(done)
+        kept = model.kept_in(join(self.folder, WORK))
         total = join(self.folder, WORK, "total.json")
 
         def build(pipeline: beam.Pipeline) -> None:
             (
                 pipeline
                 | "ReadSentences" >> reading
-                | "ParseSentences" >> ParseSentences(model, self.options)
+                | "ParseSentences" >> ParseSentences(kept, self.options)
                 | "WriteSentences" >> WriteSentences(self.folder, self.format)
                 | "KeepTotal" >> beam.Map(lambda report: write_json(total, report.to_dict()))
             )

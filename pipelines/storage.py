@@ -105,8 +105,18 @@ def _match(pattern: str) -> list[Entry]:
 
 
 def _entry(path: str) -> Entry:
-    facts = Path(path).stat()
-    return Entry(path, facts.st_size, facts.st_mtime)
+    found = Path(path).stat()
+    return Entry(path, found.st_size, found.st_mtime)
+
+
+def facts(path: str) -> tuple[int, float]:
+    """The size of a file, and when it was last written to."""
+    with readable(path):
+        if is_local(path):
+            entry = _entry(path)
+            return entry.size, entry.modified
+        one = beam_files().get_filesystem(path).metadata(path)
+        return one.size_in_bytes, one.last_updated_in_seconds or 0.0
 
 
 def beam_files() -> Any:
@@ -248,9 +258,9 @@ def remove_folder(path: str) -> None:
         remove(files_in(path))
 
 
-def copy_here(uri: str, target: Path) -> None:
-    """Copy a file from any filesystem to this machine; it appears whole or not at all."""
-    with readable(uri), open_raw(uri) as file, whole_file(str(target)) as copy:
+def copy_file(source: str, target: str) -> None:
+    """Copy a file from any filesystem to any other; it appears whole or not at all."""
+    with readable(source), open_raw(source) as file, whole_file(target) as copy:
         while part := file.read(1 << 22):
             copy.write(part)
 

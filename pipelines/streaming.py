@@ -22,7 +22,7 @@ from covington.conllu import parse_bytes
 from covington.errors import OptionError
 from covington.parquet import read_parquet, write_parquet
 from covington.parser import Parser
-from covington.pipelines.blocks import byte_blocks, count_sentences, kind_of
+from covington.pipelines.blocks import byte_blocks, check_unchanged, count_sentences, kind_of
 from covington.pipelines.shards import Report, Shard, count_tokens
 from covington.pipelines.storage import InputFile, is_local, list_inputs, open_raw, readable, whole_file
 from covington.pipelines.work import DEFAULTS, ParseOptions, parse_shard, rejected
@@ -117,6 +117,7 @@ class ParseStream:
             else:
                 with readable(file.path), open_raw(file.path) as raw:
                     yield from _text_jobs(_Counted(raw, bar), file.name, parser, options)
+            check_unchanged(file)
 
 
 def _text_jobs(raw: IO[bytes] | _Counted, name: str, parser: Parser, options: ParseOptions) -> Iterator[Job]:

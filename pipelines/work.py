@@ -72,6 +72,7 @@ def read_task(task: Task, block_bytes: int = BLOCK_BYTES, strict: bool = False) 
     for block, (sentences, rejects) in zip(task, found, strict=True):
         if sentences.num_rows + rejects.num_rows != block.sentences:
             raise blocks.changed(piece.file)
+        blocks.check_unchanged(piece.file)
         if strict and rejects.num_rows:
             raise rejected(rejects)
         yield Shard(block.shard, block.shards, sentences, rejects, block.sentences)

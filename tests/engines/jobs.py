@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import apache_beam as beam
-
-from covington.pipelines import ParseJob, ParseSentences, ReadSentences, Runner, ScoreParses
+from covington.pipelines import EvaluateJob, ParseJob, Runner
 from covington.pipelines.epochs import Training
-from covington.pipelines.storage import read_json, write_json
+from covington.pipelines.storage import list_inputs
 from covington.pipelines.train import TrainJob
 from covington.scores import scores
 from covington.training import TrainingOptions
@@ -42,17 +40,10 @@ class Jobs:
         return path.read_bytes()
 
     def evaluate(self, runner: Runner, folder: Path) -> dict[str, Any]:
-        """The scores of the model on the sample."""
-        target = str(folder / "scores.json")
-
-        def build(pipeline: beam.Pipeline) -> None:
-            gold = pipeline | ReadSentences(SAMPLE, SMALL)
-            system = gold | ParseSentences(self.model)
-            counts = {"gold": gold, "system": system} | ScoreParses()
-            # a function of its own would travel by the name of this module, which workers do not have
-            _ = counts | "Keep" >> beam.Map(lambda one: write_json(target, scores(one, "the system")))
-
-        runner.run(build)
-        found: dict[str, Any] = read_json(target)
+        """The scores of the model on the sample, which was parsed here."""
+        ParseJob([SAMPLE], str(folder / "system"), self.model, block_bytes=SMALL).run(HERE)
+        gold, system = list_inputs([SAMPLE]), list_inputs([str(folder / "system")])
+        [tally] = EvaluateJob(gold, [system], ["the system"]).run(runner)
+        found = scores(tally.counts, "the system")
         assert found["tokens"] == 350
         return found

@@ -1,0 +1,1 @@
+"""What goes wrong while covington works, done on purpose; what is lost is counted sentence by sentence."""

@@ -1,0 +1,70 @@
+"""Makes every fault, one after the other, and writes the table of docs/faults.md.
+
+make faults
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from covington.pipelines.epochs import Training
+from covington.training import TrainingOptions
+from tests.engines import fetch
+from tests.faults import engines, inputs, places, workers
+from tests.faults.bench import Bench, CannotBeDoneError, Row
+from tests.pipelines.conftest import SAMPLE
+
+PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
+BEGIN, END = "<!-- faults: `make faults` writes from here -->", "<!-- to here -->"
+
+
+def small_model(folder: Path, name: str = "small.covington", epochs: int = 3) -> str:
+    """A model trained on the sample."""
+    work = Training((SAMPLE,), str(folder / name), options=TrainingOptions(epochs=epochs))
+    work.begin()
+    list(work.run_plain())
+    work.keep_model()
+    work.finish()
+    return work.model
+
+
+def rows(folder: Path) -> Iterator[Row]:
+    """Make the faults; one that cannot be made here gives a row that says so."""
+    model = small_model(folder)
+    number = 0
+    for fault in (*inputs.FAULTS, *workers.FAULTS, *places.FAULTS):
+        number += 1
+        try:
+            yield fault(Bench(folder / str(number), model))
+        except CannotBeDoneError as error:
+            yield Row(fault.__name__.replace("_", " "), f"not tried: {error}", "", "")
+    try:
+        engine = engines.Engine(folder / "engine")
+    except fetch.UnavailableError as error:
+        yield Row("faults of a Flink cluster", f"not tried: {error}", "", "")
+        return
+    try:
+        for of_engine in engines.FAULTS:
+            number += 1
+            yield of_engine(Bench(folder / str(number), model), engine)
+    finally:
+        engine.stop()
+
+
+def main() -> int:
+    lines = ["| fault | what happened | lost | sentences |", "|---|---|---|---|"]
+    with tempfile.TemporaryDirectory(prefix="covington-faults-") as folder:
+        for row in rows(Path(folder)):
+            lines.append(f"| {row.fault} | {row.happened} | {row.lost} | {row.counts} |")
+            print(lines[-1], flush=True)
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    after = rest.partition(END)[2]
+    PAGE.write_text("\n".join([before + BEGIN, *lines, END + after]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
