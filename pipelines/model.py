@@ -79,7 +79,8 @@ def _fetched(uri: str, checksum: str | None) -> Path:
             fresh = folder / f"{checksum}.fresh"
             copy_file(uri, str(fresh))
             if Parser.load(str(fresh)).checksum != checksum:
-                return fresh  # whoever asked complains of it; under its checksum it would be in the way for ever
+                # whoever asked complains of it; under the name of its checksum it would be in the way for ever
+                return fresh
             fresh.replace(target)
     return target
 

@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -173,13 +174,25 @@ def wheel() -> Path:
         folder.mkdir(parents=True)
         _must((sys.executable, ROOT / "setup.py", "-q", "sdist", "-d", folder), ROOT)
         [sdist] = folder.glob("covington-*.tar.gz")
-        shutil.unpack_archive(sdist, folder / "source", filter="data")
-        [source] = (folder / "source").iterdir()
+        source = _unpack(sdist)
         _must((sys.executable, "setup.py", "-q", "bdist_wheel", "-d", folder), source)
         [built] = folder.glob("covington-*.whl")
         _install(folder / "environment", (built, f"apache-beam=={beam_version}"))
         (folder / "ready").touch()
     return python
+
+
+def _unpack(sdist: Path) -> Path:
+    """The source of the wheel; what was compiled from the same files before is kept, for it takes minutes."""
+    source = cache() / "source" / f"python-{sys.version_info.major}.{sys.version_info.minor}"
+    for path in source.rglob("*"):
+        if path.is_file() and path.suffix not in (".c", ".o", ".so"):
+            path.unlink()
+    with tarfile.open(sdist) as archive:
+        for member in archive.getmembers():
+            member.name = member.name.partition("/")[2] or "."
+            archive.extract(member, source, filter="data")
+    return source
 
 
 def _install(environment: Path, packages: Sequence[str | Path]) -> None:

@@ -29,7 +29,7 @@ from tests.faults.places import small_disk
 
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
 BEGIN, END = "<!-- soak: `make soak` writes from here -->", "<!-- to here, soak -->"
-FILES, TIMES = 20, 40  # of the sample's 42 sentences: 33,600 sentences a job, some seconds
+FILES, TIMES = 10, 20  # of the sample's 42 sentences: 8,400 sentences a job, some seconds
 WARM_UP = 120.0  # seconds in which a new process finds its size
 
 
@@ -100,7 +100,8 @@ class Soak:
 
     @property
     def job(self) -> Path:
-        return max((self.folder / "jobs").iterdir())
+        """The newest job; before there is one, a path that is none."""
+        return max((self.folder / "jobs").iterdir(), default=self.folder / "none")
 
     def failures(self) -> int:
         path = self.folder / "failures"
@@ -125,13 +126,13 @@ class Soak:
             self.stopped,
         ]
         self.start()
+        self.wait_for_a_new_job()
         began = time.monotonic()
         due, number = began + 60, 0
         while time.monotonic() < began + 60 * self.minutes:
             time.sleep(2)
             self.look(began)
-            if self.process.poll() is not None:
-                raise AssertionError(f"the process ended: {(self.folder / 'log').read_text()[-3000:]}")
+            self.check_alive()
             if time.monotonic() >= due:
                 due += 60
                 fault = faults[number % len(faults)]
@@ -154,7 +155,11 @@ class Soak:
             with contextlib.suppress(OSError, ValueError):
                 if self.job != before and any((self.folder / "disk" / self.job.name).glob("shard-*")):
                     return
-            assert self.process.poll() is None, (self.folder / "log").read_text()[-3000:]
+            self.check_alive()
+
+    def check_alive(self) -> None:
+        if self.process.poll() is not None:
+            raise AssertionError(f"the process ended: {(self.folder / 'log').read_text()[-3000:]}")
 
     @contextlib.contextmanager
     def _changed(self) -> Iterator[Path]:
@@ -272,7 +277,11 @@ def main() -> int:
         small_model(folder, "model.covington", epochs=3)
         small_model(folder, "other.covington", epochs=2)
         soak = Soak(folder, arguments.minutes)
-        soak.run()
+        try:
+            soak.run()
+        finally:
+            soak.process.kill()
+            soak.process.wait()
         if arguments.keep:
             arguments.keep.mkdir(parents=True, exist_ok=True)
             (arguments.keep / "memory.json").write_text(json.dumps(soak.memory))
