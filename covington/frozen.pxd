@@ -1,10 +1,10 @@
 """Weights of a finished model: read-only, compact, laid out for the cache and mapped straight from the file.
 
 Few features are common and many are rare, so there are two tables of 64-byte buckets. A bucket of the *common* one has
-eight fingerprints (32 bits of the key) and where the weights of these features are: a *dense* row with one for every
+seven fingerprints (32 bits of the key) and where the weights of these features are: a *dense* row with one for every
 class, or a *sparse* row of pairs (class, weight). A bucket of the *rare* table, for features of up to three weights, has
-four fingerprints and the weights themselves. A Bloom filter stands before it, for it is large: a feature that the model
-does not know, as many in new text, costs no look into it.
+four fingerprints and the weights themselves. It is large, so a small Bloom filter in the common bucket of a key says
+whether there is any use in looking for it there: a feature that the model does not know costs one line of the cache.
 
 A look-up has three stages, `call`, `find` and `open_row`: a caller who has other work to do between them (decoder.pyx)
 never waits for memory.
@@ -15,7 +15,7 @@ from libc.stdint cimport int16_t, uint32_t, uint64_t
 from covington.kernels cimport Pair, Sparse, match, prefetch
 
 cdef enum:
-    COMMON_PLACES = 8       # per bucket
+    COMMON_PLACES = 7       # per bucket
     RARE_PLACES = 4
     PAIRS = 3               # in a rare place
     DENSE = 0x80000000      # with this bit the number of a dense row, without it the start of a sparse one
@@ -25,6 +25,7 @@ cdef enum:
 cdef struct CommonBucket:
     uint32_t fingerprints[COMMON_PLACES]    # 0 is an empty place
     uint32_t rows[COMMON_PLACES]            # see DENSE
+    uint64_t filter                         # of the rare features whose common bucket this would be
 
 
 cdef struct RareBucket:
@@ -42,8 +43,6 @@ cdef struct Tables:
     const Pair *sparse                      # of every row: how many pairs, in 32 bits, then the pairs
     uint64_t sparse_length
     int width                               # of a dense row
-    const uint64_t *rare_filter
-    uint64_t rare_mask
     const uint64_t *gate_filter             # all pairs of words that were met in training
     uint64_t gate_mask
 
@@ -63,25 +62,29 @@ cdef inline uint32_t fingerprint_of(uint64_t key) noexcept nogil:
     return <uint32_t>key            # never 0: the low bits are the number of the template
 
 
-cdef inline uint64_t filter_word(uint64_t key) noexcept nogil:
+cdef inline uint64_t rare_bits(uint64_t key) noexcept nogil:
+    """Two bits of a bucket's filter."""
+    return (<uint64_t>1 << (key >> 8 & 63)) | (<uint64_t>1 << (key >> 14 & 63))
+
+
+cdef inline uint64_t gate_word(uint64_t key) noexcept nogil:
     return key >> 26
 
 
-cdef inline uint64_t filter_bits(uint64_t key) noexcept nogil:
-    """Three bits of one word of a filter."""
-    return (<uint64_t>1 << (key >> 8 & 63)) | (<uint64_t>1 << (key >> 14 & 63)) | (<uint64_t>1 << (key >> 20 & 63))
+cdef inline uint64_t gate_bits(uint64_t key) noexcept nogil:
+    """Three bits of one word of the filter for gates."""
+    return rare_bits(key) | (<uint64_t>1 << (key >> 20 & 63))
 
 
 cdef inline bint may_know(const Tables *tables, uint64_t key) noexcept nogil:
     """False if no feature behind this gate can be known."""
-    cdef uint64_t bits = filter_bits(key)
-    return tables.gate_filter[filter_word(key) & tables.gate_mask] & bits == bits
+    cdef uint64_t bits = gate_bits(key)
+    return tables.gate_filter[gate_word(key) & tables.gate_mask] & bits == bits
 
 
 cdef inline void call(const Tables *tables, uint64_t key) noexcept nogil:
     """Begin to fetch what `find` will look at."""
     prefetch(tables.common + bucket_of(key, tables.common_buckets))
-    prefetch(tables.rare_filter + (filter_word(key) & tables.rare_mask))
 
 
 cdef enum Kind:
@@ -100,7 +103,8 @@ cdef struct Found:
 
 cdef inline Found find(const Tables *tables, uint64_t key) noexcept nogil:
     """Find a feature, and begin to fetch its weights."""
-    cdef uint64_t bucket = bucket_of(key, tables.common_buckets), bits
+    cdef uint64_t bucket = bucket_of(key, tables.common_buckets), bits = rare_bits(key)
+    cdef bint may_be_rare = tables.common[bucket].filter & bits == bits
     cdef uint32_t fingerprint = fingerprint_of(key), row
     cdef Found found = Found(UNKNOWN, fingerprint, NULL)
     cdef int place, looked
@@ -124,8 +128,7 @@ cdef inline Found find(const Tables *tables, uint64_t key) noexcept nogil:
         bucket += 1                                     # a full bucket flows over into the next
         if bucket == tables.common_buckets:
             bucket = 0
-    bits = filter_bits(key)
-    if tables.rare_filter[filter_word(key) & tables.rare_mask] & bits == bits:
+    if may_be_rare:
         found.kind = MAYBE_RARE
         found.row = tables.rare + bucket_of(key, tables.rare_buckets)
         prefetch(found.row)

@@ -10,7 +10,6 @@ class FrozenWeights:
         dense: Any,
         sparse: Any,
         rare: Any,
-        rare_filter: Any,
         gate_filter: Any,
     ) -> None: ...
 

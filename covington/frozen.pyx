@@ -10,15 +10,15 @@ from covington.errors import ModelError
 
 cdef enum:
     BUCKET = 16             # 32-bit numbers in a bucket
-    ENOUGH = 6              # a row with weights for one class in six or more is dense
+    FILTERED = 16           # rare features that the filter of one bucket can tell from others well enough
+    ENOUGH = 10             # a row with weights for one class in ten or more is dense
 
 
 cdef class FrozenWeights:
     """Read-only weights over arrays of a model file."""
 
     def __cinit__(self, int classes, const uint32_t[:, ::1] common, const int16_t[:, ::1] dense,
-                  const uint32_t[::1] sparse, const uint32_t[:, ::1] rare, const uint64_t[::1] rare_filter,
-                  const uint64_t[::1] gate_filter):
+                  const uint32_t[::1] sparse, const uint32_t[:, ::1] rare, const uint64_t[::1] gate_filter):
         if not 4 <= classes <= 65534:
             raise ModelError(f"a model with {classes} classes cannot be used")
         for name, buckets, width in (
@@ -26,19 +26,17 @@ cdef class FrozenWeights:
         ):
             if not 1 <= buckets < 1 << 32 or width != BUCKET:
                 raise ModelError(f"the table of {name} features does not have its shape")
-        for words in (rare_filter.shape[0], gate_filter.shape[0]):
-            if words < 1 or words & (words - 1):
-                raise ModelError("a filter does not have its shape")
+        if gate_filter.shape[0] < 1 or gate_filter.shape[0] & (gate_filter.shape[0] - 1):
+            raise ModelError("the filter for gates does not have its shape")
         self.classes = classes
         self.width = width_of(classes)
         if dense.shape[1] != self.width:
             raise ModelError("the dense rows do not have their shape")
-        self.owner = (common, dense, sparse, rare, rare_filter, gate_filter)
+        self.owner = (common, dense, sparse, rare, gate_filter)
         self.tables = Tables(
             <const CommonBucket *>&common[0, 0], common.shape[0],
             <const RareBucket *>&rare[0, 0], rare.shape[0],
             NULL, dense.shape[0], NULL, sparse.shape[0], self.width,
-            &rare_filter[0], rare_filter.shape[0] - 1,
             &gate_filter[0], gate_filter.shape[0] - 1,
         )
         if dense.shape[0]:
@@ -58,7 +56,7 @@ def make_filter(const uint64_t[::1] keys):
         words *= 2
     cdef uint64_t[::1] filter = np.zeros(words, dtype=np.uint64)
     for k in range(keys.shape[0]):
-        filter[filter_word(keys[k]) & <uint64_t>(words - 1)] |= filter_bits(keys[k])
+        filter[gate_word(keys[k]) & <uint64_t>(words - 1)] |= gate_bits(keys[k])
     return np.asarray(filter)
 
 
@@ -113,11 +111,10 @@ def _lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, con
             rare += 1
     if sparse_length >= DENSE or dense_rows >= DENSE:
         raise ModelError("the model is too large: prune it")
-    cdef uint32_t[:, ::1] common_table = _empty_table(common, COMMON_PLACES, 0.75 / spare)
-    cdef uint32_t[:, ::1] rare_table = _empty_table(rare, RARE_PLACES, 0.9 / spare)     # the filter keeps most away
+    cdef uint32_t[:, ::1] common_table = _empty_table(spare * max(common / (0.75 * COMMON_PLACES), <double>rare / FILTERED))
+    cdef uint32_t[:, ::1] rare_table = _empty_table(spare * rare / (0.9 * RARE_PLACES))
     cdef int16_t[:, ::1] dense = np.zeros((dense_rows, width), dtype=np.int16)
     cdef uint32_t[::1] sparse = np.zeros(sparse_length, dtype=np.uint32)
-    cdef uint64_t[::1] rare_keys = np.empty(rare, dtype=np.uint64)
     cdef int64_t[::1] order = np.argsort(-np.asarray(lengths), kind="stable")
     cdef uint64_t bucket
     cdef int place
@@ -129,7 +126,8 @@ def _lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, con
         if length <= PAIRS:
             bucket, place = take_place(rare_table, keys[row], RARE_PLACES)
             write_pairs(<Pair *>&rare_table[bucket, RARE_PLACES + PAIRS * place], numbers, weights, first, ends[row])
-            rare_keys[ranked - common] = keys[row]
+            bucket = bucket_of(keys[row], common_table.shape[0])
+            (<CommonBucket *>&common_table[bucket, 0]).filter |= rare_bits(keys[row])
             continue
         bucket, place = take_place(common_table, keys[row], COMMON_PLACES)
         if ENOUGH * length >= classes:
@@ -144,7 +142,7 @@ def _lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, con
             sparse_length += 1 + length
     return {
         "common": np.asarray(common_table), "dense": np.asarray(dense), "sparse": np.asarray(sparse),
-        "rare": np.asarray(rare_table), "rare_filter": make_filter(rare_keys),
+        "rare": np.asarray(rare_table),
     }
 
 
@@ -157,6 +155,5 @@ cdef void write_pairs(Pair *pairs, const uint16_t[::1] numbers, const int16_t[::
             pairs += 1
 
 
-def _empty_table(features, places, taken):
-    """Room for features, so that this share of the places will be taken."""
-    return np.zeros((max(1, int(np.ceil(features / (places * taken)))), BUCKET), dtype=np.uint32)
+def _empty_table(double buckets):
+    return np.zeros((max(1, int(np.ceil(buckets))), BUCKET), dtype=np.uint32)

@@ -25,7 +25,7 @@ from covington.training import TrainingOptions
 
 TOO_LONG = "too-long"
 #: the arrays of a model file, in the order FrozenWeights takes them
-ARRAYS = ("common", "dense", "sparse", "rare", "rare_filter", "gate_filter")
+ARRAYS = ("common", "dense", "sparse", "rare", "gate_filter")
 
 
 @dataclass

@@ -301,7 +301,7 @@ def freeze(
         "labels": found.label_list,
         "root_label": found.root_label,
         "scale": scale,
-        "features": int(np.count_nonzero(frozen["common"][:, :8]) + np.count_nonzero(frozen["rare"][:, :4])),
+        "features": int(np.count_nonzero(frozen["common"][:, :7]) + np.count_nonzero(frozen["rare"][:, :4])),
         "prune": prune,
         "training": {"sentences": found.sentences, "tokens": found.tokens, "updates": weights.updates},
         **(facts or {}),
