@@ -18,6 +18,7 @@ from covington.errors import DataError
 _MAGIC = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ\0", "xz"))
 
 PIECE = 1 << 22  # bytes read at a time
+XZ_MEMORY = 256 << 20  # bytes; the highest preset of xz needs 65 MB
 
 
 class Joined:
@@ -43,6 +44,43 @@ class Joined:
         pass
 
 
+class Xz:
+    """The text of xz data; a file that wants a dictionary of gigabytes is refused."""
+
+    def __init__(self, packed: IO[bytes]) -> None:
+        self._packed = packed
+        self._decompressor: lzma.LZMADecompressor | None = None
+        self._waiting = b""  # packed bytes that no decompressor has seen
+
+    def read(self, size: int) -> bytes:
+        while True:
+            if self._decompressor is None and not self._begin():
+                return b""
+            assert self._decompressor is not None
+            if self._decompressor.needs_input:
+                waiting = self._waiting or self._packed.read(1 << 16)
+                if not waiting:
+                    raise EOFError("it ends too early")
+            else:
+                waiting = b""
+            data, self._waiting = self._decompressor.decompress(waiting, size), b""
+            if self._decompressor.eof:
+                self._waiting, self._decompressor = self._decompressor.unused_data, None
+            if data:
+                return data
+
+    def _begin(self) -> bool:
+        """Start the next stream of the file, if there is one; zeros may stand between two."""
+        while not (waiting := self._waiting.lstrip(b"\0")):
+            waiting = self._packed.read(1 << 16)
+            if not waiting:
+                return False
+            self._waiting = waiting
+        self._waiting = waiting
+        self._decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+        return True
+
+
 class Unclosed:
     """A file for pyarrow to write to, which it would otherwise close when it is done."""
 
@@ -65,7 +103,7 @@ def _unpacked(stream: IO[bytes], method: str | None) -> IO[bytes]:
     if method is None:
         return stream
     if method == "xz":
-        return lzma.LZMAFile(stream)
+        return cast(IO[bytes], Xz(stream))
     return cast(IO[bytes], pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), method))
 
 

@@ -5,7 +5,7 @@ from libc.string cimport memset
 
 from covington.conllu_columns cimport Columns, clear, close_sentence, record_batch, roll_back
 from covington.conllu_sentence cimport (
-    INCOMPLETE, NO_MEMORY, NOTHING, REJECTED, Cursor, Sentence, read_sentence,
+    INCOMPLETE, NO_MEMORY, NOTHING, REJECTED, TOO_LARGE, Cursor, Sentence, read_sentence,
 )
 from covington.text_scan cimport is_blank
 
@@ -17,6 +17,7 @@ __all__ = ["SentenceBuilder", "format_batch", "parse_bytes", "split_point"]
 
 cdef enum:
     LARGEST_BATCH = 64 << 20  # bytes of text after which a batch is full, whatever its number of sentences
+    KEPT = 1 << 16  # bytes of a stretch that is too large for a sentence, as in covington.endless
     LARGEST_INPUT = 2147483647 - 64  # Arrow's string offsets are 32 bits
 
 
@@ -109,10 +110,13 @@ cdef class SentenceBuilder:
             sentence.value, min(sentence.value_end - sentence.value, 200))
         sent_id = None if sentence.sent_id == NULL else PyBytes_FromStringAndSize(
             sentence.sent_id, sentence.sent_id_end - sentence.sent_id).decode("utf-8", "replace")
+        if sentence.trouble == TOO_LARGE:
+            raw = PyBytes_FromStringAndSize(sentence.start, min(sentence.end - sentence.start, KEPT))
+        else:
+            raw = PyBytes_FromStringAndSize(sentence.start, sentence.end - sentence.start) + b"\n"
         self.rejects.append(Reject(
             self.source, sentence.trouble_line, self.cursor.position - 1, sent_id,
-            reason(sentence.trouble, value, sentence.detail, sentence.words),
-            PyBytes_FromStringAndSize(sentence.start, sentence.end - sentence.start) + b"\n",
+            reason(sentence.trouble, value, sentence.detail, sentence.words), raw,
         ))
 
     def take(self):

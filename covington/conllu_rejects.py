@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from covington.endless import REASON
 from covington.schemas import REJECT
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -41,7 +42,7 @@ def reason(trouble: int, value: bytes, detail: int, words: int) -> str:
         "comments without a single word",
         "more than 65535 words",
         "not valid UTF-8",
-        "no blank line in 64 MB, so this is not taken for a sentence",
+        REASON,
     )[trouble]
 
 

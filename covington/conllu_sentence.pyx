@@ -10,6 +10,7 @@ from covington.text_scan cimport invalid_utf8, is_blank, next_break, number, spl
 
 cdef enum:
     LONGEST = 65535  # words: heads are uint16
+    LARGEST = 64 << 20  # bytes, as in covington.endless
 
 cdef const char* SENT_ID_MARKER = b"__SENT_ID__"
 cdef const char* TEXT_MARKER = b"__TEXT__"
@@ -189,6 +190,11 @@ cdef void check_whole(Sentence* sentence) noexcept nogil:
         complain(sentence, RANGE_ID, sentence.line, NULL, NULL, 0)
     elif sentence.largest_head > sentence.words:
         complain(sentence, FAR_HEAD, sentence.largest_head_line, NULL, NULL, sentence.largest_head)
+    if sentence.end - sentence.start > LARGEST:
+        sentence.trouble = NONE  # all the rest is of no interest
+        sentence.sent_id = NULL
+        complain(sentence, TOO_LARGE, sentence.line, NULL, NULL, 0)
+        return
     bad = invalid_utf8(sentence.start, sentence.end)
     if bad != sentence.end:
         sentence.trouble = NONE  # it explains the other troubles

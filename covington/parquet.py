@@ -6,10 +6,11 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from covington.atomic import atomic_file
@@ -20,7 +21,9 @@ from covington.schemas import PARSE, SENTENCE, VERSION, WORD_COLUMNS
 from covington.schemas.conform import conform, require_tokens
 
 ROW_GROUP = 32_768  # sentences, about half a million words
-_LONGEST = 65_535
+_LONGEST = 65_535  # words of a sentence
+_TOGETHER = 1 << 22  # words read at a time
+_SHOWN = 1_000  # entries of an overlong list that its reject keeps
 
 
 def write_parquet(batches: Iterable[pa.RecordBatch] | pa.Table, path: str | os.PathLike[str]) -> None:
@@ -123,7 +126,21 @@ def rows(
     require_tokens(file.schema_arrow.names, name)
     known = {field.name for field in (*SENTENCE, *PARSE)}
     columns = [column for column in file.schema_arrow.names if column in known]
-    yield from file.iter_batches(batch_size=batch_size, row_groups=groups, columns=columns, use_threads=False)
+    size = rows_at_a_time(file.metadata, name, batch_size, groups)
+    yield from file.iter_batches(batch_size=size, row_groups=groups, columns=columns, use_threads=False)
+
+
+def rows_at_a_time(metadata: pq.FileMetaData, name: str, most: int, groups: list[int] | None = None) -> int:
+    """How many rows to read together, so that a small file which unfolds to endless lists does not fill the memory."""
+    size = most
+    for group in range(metadata.num_row_groups) if groups is None else groups:
+        facts = metadata.row_group(group)
+        values = max((facts.column(place).num_values for place in range(facts.num_columns)), default=0)
+        if values > _LONGEST * facts.num_rows + _TOGETHER:
+            reason = f"it has {values:,} words in {facts.num_rows:,} sentences, more than {_LONGEST} in each"
+            raise DataError(reason, source=name)
+        size = min(size, max(1, _TOGETHER * facts.num_rows // max(values, 1)))
+    return size
 
 
 def checked(batch: pa.RecordBatch, name: str, position: int) -> pa.RecordBatch:
@@ -152,10 +169,21 @@ def sorted_out(batch: pa.RecordBatch, name: str, position: int) -> tuple[pa.Reco
     rejects = []
     for row in np.flatnonzero(bad):
         reason = next(reason for reason, rows in wrong.items() if rows[row])
-        content = batch.slice(row, 1).to_pylist()[0]
+        content = _content(batch.slice(row, 1))
         raw = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
         rejects.append(Reject(name, None, position + int(row), content["sent_id"], reason, raw))
     return batch.filter(pa.array(~bad)), rejects
+
+
+def _content(row: pa.RecordBatch) -> dict[str, Any]:
+    """The values of one row; of a list that is longer than any sentence only the beginning."""
+    columns = [
+        pc.list_slice(column, 0, _SHOWN)
+        if pa.types.is_list(column.type) and (_lengths(column) > _LONGEST).any()
+        else column
+        for column in row.columns
+    ]
+    return dict(zip(row.schema.names, (column[0].as_py() for column in columns), strict=True))
 
 
 def _lengths(lists: pa.ListArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

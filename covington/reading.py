@@ -11,6 +11,7 @@ from typing import IO
 
 import pyarrow as pa
 
+from covington import endless
 from covington.compression import decompressed
 from covington.conllu import SentenceBuilder
 from covington.errors import DataError
@@ -18,8 +19,6 @@ from covington.parquet import read_parquet
 from covington.rejecting import RejectSink, judged
 
 PathOrFile = str | os.PathLike[str] | IO[bytes]
-_LONGEST = 64 << 20  # bytes without a blank line: no sentence, but something else
-_KEPT = 1 << 16  # bytes of such a stretch that its reject keeps
 
 
 def read_conllu(
@@ -103,23 +102,11 @@ def _fed(builder: SentenceBuilder, pieces: Iterator[bytes]) -> Iterator[None]:
             yield
             at = builder.feed(data, at)
         yield
-        if len(data) - at > _LONGEST:
-            data, at = _skipped(builder, data[at:], pieces), 0
+        if len(data) - at > endless.LONGEST + endless.SLACK:
+            stretch, data = endless.passed_over(data[at:], pieces)
+            builder.skip(stretch.raw, stretch.lines, endless.REASON)
+            at = 0
+            yield
     while at < len(data):
         at = builder.feed(data, at, final=True)
         yield
-
-
-def _skipped(builder: SentenceBuilder, data: bytes, pieces: Iterator[bytes]) -> bytes:
-    """Drop an endless line or paragraph up to its blank line; what follows that is given back."""
-    raw, lines = data[:_KEPT], 0
-    while (end := data.find(b"\n\n")) < 0:
-        lines += data.count(b"\n", 0, len(data) - 1)
-        more = next(pieces, None)
-        if more is None:
-            data, end = b"", -1
-            break
-        data = data[-1:] + more
-    lines += data.count(b"\n", 0, end + 1)
-    builder.skip(raw, lines, f"no blank line in {_LONGEST >> 20} MB, so this is not taken for a sentence")
-    return data[end + 1 :]

@@ -16,13 +16,17 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
-from covington.compression import decompressed
+from covington.compression import PIECE, decompressed
+from covington.conllu import split_point
+from covington.endless import KEPT, LONGEST, SLACK, Endless, passed_over, unfinished
 from covington.errors import DataError
+from covington.parquet import rows_at_a_time
 from covington.pipelines.storage import InputFile, facts, open_raw, read_range, readable
 
 BLOCK_BYTES = 16 << 20
 BLOCK_ROWS = 16_384
-_LOOK = 1 << 16  # bytes read at a time when looking for the end of a sentence
+_LOOK = 1 << 16  # bytes read first when looking for the end of a sentence
+_BLANKS = 1 << 20  # bytes of blank lines that stay together
 
 _MAGIC = {
     b"PAR1": "parquet",
@@ -32,7 +36,6 @@ _MAGIC = {
     b"(\xb5/\xfd": "zstd",
 }
 _BLANK_LINES = re.compile(rb"\n(?:[ \t\r]*\n)+")
-_SENTENCE_END = re.compile(_BLANK_LINES.pattern + rb"(?=[ \t\r]*[^ \t\r\n])")
 _BLANK_LINE = re.compile(rb"(?m)^[ \t\r]+$")
 
 
@@ -55,6 +58,7 @@ class Count(NamedTuple):
     end: int
     sentences: int
     lines: int
+    endless: bool = False  # no sentence, but a stretch that was passed over
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ class Block:
     position: int
     line: int
     sentences: int
+    endless: bool = False
 
     @property
     def source(self) -> str:
@@ -101,20 +106,43 @@ def count(piece: Piece, block_bytes: int = BLOCK_BYTES) -> Iterator[Count]:
     """Count the sentences and lines of a piece, block by block, without reading them."""
     if piece.kind == "parquet":
         with readable(piece.file.path), open_raw(piece.file.path) as raw:
-            rows = pq.ParquetFile(raw).metadata.row_group(piece.start).num_rows
-        for part, start in enumerate(range(0, rows, BLOCK_ROWS)):
-            end = min(start + BLOCK_ROWS, rows)
+            metadata = pq.ParquetFile(raw).metadata
+        rows = metadata.row_group(piece.start).num_rows
+        step = rows_at_a_time(metadata, piece.file.name, BLOCK_ROWS, [piece.start])
+        for part, start in enumerate(range(0, rows, step)):
+            end = min(start + step, rows)
             yield Count(piece, part, start, end, end - start, 0)
     elif piece.kind == "conllu":
-        start, end = boundary(piece.file, piece.start), boundary(piece.file, piece.end)
-        if start < end:
-            data = read_range(piece.file.path, start, end)
-            yield Count(piece, 0, start, end, count_sentences(data), data.count(b"\n"))
+        first = boundary(piece.file, piece.start, piece.end)
+        if first is not None:
+            yield from _counted_text(piece, first, boundary(piece.file, piece.end), block_bytes)
     else:
-        at = 0
-        for part, data in enumerate(decompressed_blocks(piece, block_bytes)):
-            yield Count(piece, part, at, at + len(data), count_sentences(data), data.count(b"\n"))
-            at += len(data)
+        yield from _counted(piece, decompressed_blocks(piece, block_bytes))
+
+
+def _counted_text(piece: Piece, start: int, end: int | None, block_bytes: int) -> Iterator[Count]:
+    """One block of a file that is not compressed; several if something endless lies in it."""
+    assert end is not None
+    if end - start > block_bytes + LONGEST:
+        yield from _counted(piece, byte_blocks(_pieces(piece.file, start, end), block_bytes), start)
+    elif start < end:
+        data = read_range(piece.file.path, start, end)
+        yield Count(piece, 0, start, end, count_sentences(data), data.count(b"\n"))
+
+
+def _counted(piece: Piece, found: Iterator[bytes | Endless], at: int = 0) -> Iterator[Count]:
+    for part, data in enumerate(found):
+        end = at + len(data)
+        if isinstance(data, Endless):
+            yield Count(piece, part, at, end, 1, data.lines, endless=True)
+        else:
+            yield Count(piece, part, at, end, count_sentences(data), data.count(b"\n"))
+        at = end
+
+
+def _pieces(file: InputFile, start: int, end: int) -> Iterator[bytes]:
+    for at in range(start, end, PIECE):
+        yield read_range(file.path, at, min(at + PIECE, end))
 
 
 def number(counts: Iterable[Count], first_shard: int = 0) -> list[Block]:
@@ -126,34 +154,62 @@ def number(counts: Iterable[Count], first_shard: int = 0) -> list[Block]:
         if one.piece.file.ordinal != ordinal:
             position, line, ordinal = 0, 1, one.piece.file.ordinal
         blocks.append(
-            Block(shard, len(ordered), one.piece, one.part, one.start, one.end, position, line, one.sentences)
+            Block(
+                shard,
+                len(ordered),
+                one.piece,
+                one.part,
+                one.start,
+                one.end,
+                position,
+                line,
+                one.sentences,
+                one.endless,
+            )
         )
         position += one.sentences
         line += one.lines
     return blocks
 
 
-def boundary(file: InputFile, offset: int) -> int:
-    """The first end of a sentence at or after `offset`: after a blank line, or the end of the file."""
+def boundary(file: InputFile, offset: int, before: int | None = None) -> int | None:
+    """The first end of a sentence at or after `offset`: after a blank line, or the end of the file.
+
+    None if its blank line does not begin before `before`: then that place has the same boundary.
+    """
     if offset <= 0 or offset >= file.size:
         return min(max(offset, 0), file.size)
     start = at = offset - 1
-    window = b""
+    window, size = b"", _LOOK
     while True:
-        more = read_range(file.path, at, min(at + _LOOK, file.size))
-        window += more
-        at += len(more)
-        found = sentence_end(window, 0, at == file.size)
-        if found:
-            return start + found
+        more = read_range(file.path, at, min(at + size, file.size))
         if not more:
             raise changed(file)
+        window += more
+        at += len(more)
+        end, rest = sentence_end(window, 0, at == file.size)
+        if end:
+            return start + end
+        start, window = start + rest, window[rest:]
+        if before is not None and start >= before:
+            return None
+        size = min(2 * size, PIECE)
 
 
-def sentence_end(data: bytes, start: int, final: bool) -> int:
-    """The place after the first blank lines that begin at or after `start`, or 0 if it is not known yet."""
-    found = (_BLANK_LINES if final else _SENTENCE_END).search(data, start)
-    return found.end() if found else len(data) if final else 0
+def sentence_end(data: bytes, start: int, final: bool) -> tuple[int, int]:
+    """The place after the first blank lines that begin at or after `start`, or 0 if it is not known yet.
+
+    In that case the second number is from where on the data is of interest when more of it has come.
+    """
+    found = _BLANK_LINES.search(data, start)
+    if found is None:
+        return (len(data), 0) if final else (0, max(len(data) - len(unfinished(data)), start))
+    begin, end = found.span()
+    if end - begin > _BLANKS:  # blank lines for ever would otherwise have to be kept for ever
+        return begin + _BLANKS, 0
+    if final or data[end : end + SLACK].strip(b" \t\r") or end + SLACK < len(data):
+        return end, 0
+    return 0, begin
 
 
 def count_sentences(data: bytes) -> int:
@@ -172,21 +228,32 @@ def count_sentences(data: bytes) -> int:
     return data.count(b"\n\n") + 1 if data else 0
 
 
-def decompressed_blocks(piece: Piece, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+def decompressed_blocks(piece: Piece, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes | Endless]:
     """The blocks of a compressed file, of whole sentences and about `block_bytes` each when decompressed."""
     path = piece.file.path
     with readable(path), open_raw(path) as raw:
         yield from byte_blocks(decompressed(raw, piece.file.name), block_bytes)
 
 
-def byte_blocks(pieces: Iterator[bytes], block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """Join pieces of a stream and cut them anew, behind the first blank line after `block_bytes` each."""
+def byte_blocks(pieces: Iterator[bytes], block_bytes: int = BLOCK_BYTES) -> Iterator[bytes | Endless]:
+    """Join pieces of a stream and cut them anew, behind the first blank line after `block_bytes` each.
+
+    What does not come to a blank line is passed over, so that memory is bounded whatever the stream holds.
+    """
     data, final = b"", False
     while data or not final:
-        end = sentence_end(data, block_bytes - 1, final) if final or len(data) > block_bytes else 0
+        end = sentence_end(data, block_bytes - 1, final)[0] if final or len(data) > block_bytes else 0
         if end:
             yield data[:end]
             data = data[end:]
+        elif len(data) > block_bytes + LONGEST + SLACK:
+            start = split_point(data)
+            if start:
+                yield data[:start]
+            data = data[start:]
+            if len(data) > LONGEST:
+                stretch, data = passed_over(data, pieces)
+                yield stretch
         else:
             waiting, size = [data], len(data)
             while not final and (size <= block_bytes or len(waiting) == 1):
@@ -197,12 +264,13 @@ def byte_blocks(pieces: Iterator[bytes], block_bytes: int = BLOCK_BYTES) -> Iter
             data = b"".join(waiting)
 
 
-def read_block(block: Block) -> bytes:
-    """The bytes of a block of an uncompressed file."""
-    data = read_range(block.piece.file.path, block.start, block.end)
-    if len(data) != block.end - block.start:
+def read_block(block: Block) -> bytes | Endless:
+    """What a block of an uncompressed file holds."""
+    end = min(block.end, block.start + KEPT) if block.endless else block.end
+    data = read_range(block.piece.file.path, block.start, end)
+    if len(data) != end - block.start:
         raise changed(block.piece.file)
-    return data
+    return Endless(data, block.end - block.start, 0) if block.endless else data
 
 
 def check_unchanged(file: InputFile) -> None:

@@ -18,14 +18,14 @@ import pyarrow.parquet as pq
 
 from covington import schemas
 from covington.compression import decompressed
-from covington.conllu import parse_bytes
+from covington.endless import Endless
 from covington.errors import OptionError
 from covington.parquet import read_parquet, write_parquet
 from covington.parser import Parser
 from covington.pipelines.blocks import byte_blocks, check_unchanged, count_sentences, kind_of
 from covington.pipelines.shards import Report, Shard, count_tokens
 from covington.pipelines.storage import InputFile, is_local, list_inputs, open_raw, readable, whole_file
-from covington.pipelines.work import DEFAULTS, ParseOptions, parse_shard, rejected
+from covington.pipelines.work import DEFAULTS, ParseOptions, parse_shard, parse_text, rejected
 from covington.progress import Progress
 from covington.writing import write_conllu
 
@@ -123,17 +123,17 @@ class ParseStream:
 def _text_jobs(raw: IO[bytes] | _Counted, name: str, parser: Parser, options: ParseOptions) -> Iterator[Job]:
     position, line = 0, 1
     for data in byte_blocks(decompressed(raw, name), _BLOCK):  # type: ignore[arg-type]
-        counted = count_sentences(data)
+        counted = 1 if isinstance(data, Endless) else count_sentences(data)
 
         def job(
-            data: bytes = data, position: int = position, line: int = line, counted: int = counted
+            data: bytes | Endless = data, position: int = position, line: int = line, counted: int = counted
         ) -> Shard:
-            sentences, rejects = parse_bytes(data, name, position, line)
+            sentences, rejects = parse_text(data, name, position, line)
             return parse_shard(Shard(0, 0, sentences, rejects, counted), parser, options)
 
         yield job
         position += counted
-        line += data.count(b"\n")
+        line += data.lines if isinstance(data, Endless) else data.count(b"\n")
 
 
 def _row_jobs(file: InputFile, parser: Parser, options: ParseOptions) -> Iterator[Job]:

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 
 from covington import parquet
 from covington.conllu import format_batch, parse_bytes
-from covington.conllu_rejects import reject_batch
+from covington.conllu_rejects import Reject, reject_batch
+from covington.endless import REASON, Endless
 from covington.errors import DataError, OptionError
 from covington.parser import Parser, Statistics
 from covington.pipelines import blocks
@@ -60,10 +61,8 @@ def read_task(task: Task, block_bytes: int = BLOCK_BYTES, strict: bool = False) 
     piece = task[0].piece
     found: Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]
     if piece.kind == "conllu":
-        data: Iterable[bytes] = map(blocks.read_block, task)
         found = (
-            parse_bytes(one, block.source, block.position, block.line)
-            for one, block in zip(data, task, strict=True)
+            parse_text(blocks.read_block(block), block.source, block.position, block.line) for block in task
         )
     elif piece.kind == "parquet":
         found = _read_rows(task)
@@ -86,7 +85,7 @@ def _read_compressed(task: Task, block_bytes: int) -> Iterator[tuple[pa.RecordBa
         if block is not None:
             if len(data) != block.end - block.start:
                 raise blocks.changed(block.piece.file)
-            yield parse_bytes(data, block.source, block.position, block.line)
+            yield parse_text(data, block.source, block.position, block.line)
         if part == last:
             return
     raise blocks.changed(task[0].piece.file)
@@ -103,6 +102,17 @@ def _read_rows(task: Task) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
                 whole = parquet.checked(batch, piece.file.name, block.position)
                 good, bad = parquet.sorted_out(whole, piece.file.name, block.position)
                 yield good, reject_batch(bad)
+
+
+def parse_text(
+    data: bytes | Endless, source: str, position: int, line: int
+) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """The sentences of a block of CoNLL-U, and those that had to be rejected."""
+    if isinstance(data, Endless):
+        reject = Reject(source, line, position, None, REASON, data.raw)
+        return parse_bytes(b"", source)[0], reject_batch([reject])
+    sentences, rejects = parse_bytes(data, source, position, line)
+    return sentences, rejects
 
 
 def rejected(rejects: pa.RecordBatch) -> DataError:
