@@ -33,12 +33,17 @@ from covington.errors import ModelError
 
 cdef enum:
     LANES = 8
-    KEPT = 6                    # parts kept with every word: the left focus word's four, then as CL and as CR
-    RIGHT_KEPT = 3              # parts of the right focus word
-    PAIR_KEPT = 4               # parts of the pair
-    MEMO = 1024                 # places per group
+    LEFT_KEPT = RIGHT_WORD - LEFT_WORD          # parts of the left focus word, kept with every word
+    AS_FIRST_OPEN = LEFT_KEPT                   # and two more: as CL, as CR
+    AS_LAST_OPEN = LEFT_KEPT + 1
+    KEPT = LEFT_KEPT + 2
+    RIGHT_KEPT = FIRST_OPEN - RIGHT_WORD        # parts of the right focus word
+    PAIR_KEPT = PAIR - PAIR_TAGS                # parts of the pair
+    MOST_MEMO = 1024            # places per group, unless there are very many classes
+    MEMO_SCORES = 1 << 22       # of all groups together
     MEMO_SEED = 0x3C6EF372      # not the one of fused attributes, which would cancel out with their parts
     LINE = 32                   # scores in a line of the cache
+    ROOMY = 32                  # room for so many times the words is given back
     NEVER = -0x7FFFFFFF
     NON_MONOTONIC = 4           # in `counts`, after the four transitions
     REPAIRS_TO_GOLD = 5
@@ -52,7 +57,7 @@ COUNTS = (
 
 # What the kept parts of a word were made from.
 cdef struct Kept:
-    Signature signatures[4]
+    Signature signatures[LEFT_KEPT]
     bint known[KEPT]
 
 
@@ -104,7 +109,8 @@ cdef class Decoder:
     cdef bint single_root
     cdef int root_label
     cdef Lane lanes[LANES]
-    cdef uint64_t *memo             # MEMO places for every group but PAIR: a hash of what a part was made from, or 0
+    cdef int places                 # of the memo of one group
+    cdef uint64_t *memo             # by group (but for PAIR) and place: a hash of what a part was made from, or 0
     cdef int16_t *memo_scores       # the parts
     cdef int64_t counts[COUNTED]
     cdef list steps                 # of the sentence that is being traced
@@ -122,8 +128,9 @@ cdef class Decoder:
         self.monotonic = monotonic
         self.own_repairs = own_repairs
         self.root_label = root_label
-        self.memo = <uint64_t *>calloc(PAIR * MEMO, sizeof(uint64_t))
-        self.memo_scores = <int16_t *>malloc(<size_t>PAIR * MEMO * weights.width * sizeof(int16_t))
+        self.places = max(1, min(MOST_MEMO, MEMO_SCORES // (PAIR * weights.width)))
+        self.memo = <uint64_t *>calloc(PAIR * self.places, sizeof(uint64_t))
+        self.memo_scores = <int16_t *>malloc(<size_t>PAIR * self.places * weights.width * sizeof(int16_t))
         if self.memo == NULL or self.memo_scores == NULL:
             raise MemoryError()
         for lane in range(LANES):
@@ -151,7 +158,7 @@ cdef class Decoder:
         """Put a sentence into a lane."""
         cdef int n = length_of(sentences, index)
         reserve(&lane.c, n)
-        if lane.kept == NULL or n > lane.room:
+        if lane.kept == NULL or n > lane.room or lane.room > ROOMY * (n + ROOMY):
             free(lane.kept)
             free(lane.kept_scores)
             lane.room = n + n // 2 + 64
@@ -205,7 +212,7 @@ cdef class Decoder:
         for k in range(group.cells):
             tag = mix(tag, cells[k])
         tag = finish(tag) | 1
-        memo = number * MEMO + <int64_t>(tag >> 32) % MEMO
+        memo = number * self.places + <int64_t>((tag >> 32) * self.places >> 32)
         if self.memo[memo] == tag:
             for k in range(self.lines):
                 prefetch(self.memo_scores + memo * self.weights.width + k * LINE)
@@ -230,26 +237,28 @@ cdef class Decoder:
         kept.signatures[place] = now
         self.ask_for(lane, group, scores + place * self.weights.width)
 
+    cdef inline void ask_once(self, Lane *lane, int group, int word, int place) noexcept nogil:
+        """Ask for a part that never changes unless it is kept."""
+        if not lane.kept[word].known[place]:
+            lane.kept[word].known[place] = True
+            self.ask_for(lane, group, self.scores_of(lane, word) + place * self.weights.width)
+
     cdef inline int16_t *scores_of(self, Lane *lane, int word) noexcept nogil:
         return lane.kept_scores + KEPT * <size_t>word * self.weights.width
 
     cdef void ask(self, Lane *lane) noexcept nogil:
         """First turn: what does this configuration need?"""
-        cdef int place, group, word
+        cdef int place
         locate(&lane.c, lane.nodes)
         self.ask_for_pair(lane)
         for place in range(PAIR_KEPT):
             self.ask_for(lane, PAIR_TAGS + place, lane.pair_scores + place * self.weights.width)
-        for place in range(4):
+        for place in range(LEFT_KEPT):
             self.ask_if_new(lane, LEFT_WORD + place, &lane.kept[lane.c.i], place, self.scores_of(lane, lane.c.i))
         for place in range(RIGHT_KEPT):
             self.ask_if_new(lane, RIGHT_WORD + place, &lane.right_kept, place, lane.right_scores)
-        for group in range(FIRST_OPEN, LAST_OPEN + 1):
-            place = 4 + group - FIRST_OPEN
-            word = lane.c.open_first if group == FIRST_OPEN else lane.c.open_last
-            if not lane.kept[word].known[place]:
-                lane.kept[word].known[place] = True
-                self.ask_for(lane, group, self.scores_of(lane, word) + place * self.weights.width)
+        self.ask_once(lane, FIRST_OPEN, lane.c.open_first, AS_FIRST_OPEN)
+        self.ask_once(lane, LAST_OPEN, lane.c.open_last, AS_LAST_OPEN)
 
     cdef void look_up(self, Lane *lane) noexcept nogil:
         """Second turn: take what was remembered, find the features and call for their weights."""
@@ -307,9 +316,9 @@ cdef class Decoder:
             elif group < FIRST_OPEN:
                 rows[many] = lane.right_scores + (group - RIGHT_WORD) * width
             elif group == FIRST_OPEN:
-                rows[many] = self.scores_of(lane, lane.c.open_first) + 4 * width
+                rows[many] = self.scores_of(lane, lane.c.open_first) + AS_FIRST_OPEN * width
             elif group == LAST_OPEN:
-                rows[many] = self.scores_of(lane, lane.c.open_last) + 5 * width
+                rows[many] = self.scores_of(lane, lane.c.open_last) + AS_LAST_OPEN * width
             else:
                 rows[many] = lane.pair_scores + (group - PAIR_TAGS) * width
             many += 1
