@@ -45,11 +45,12 @@ test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -q -n $(JOBS) -m "not slow and not engines"
 
 test-slow: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -q -m slow
+	$(BIN)/python -m pytest -q -m "slow and not engines"
 
+# FULL=1 adds every job in every place, and the faults of a cluster
 test-flink: $(VENV)/installed-dev
 	$(BIN)/python -m tests.engines.fetch flink wheel
-	$(BIN)/python -m pytest -q -m engines tests/engines/test_flink.py
+	$(BIN)/python -m pytest -q -m "engines$(if $(FULL),, and not slow)" tests/engines/test_flink.py tests/faults
 
 test-prism: $(VENV)/installed-dev
 	$(BIN)/python -m tests.engines.fetch prism wheel

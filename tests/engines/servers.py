@@ -33,7 +33,7 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def wait_until(condition: Callable[[], object], what: str, seconds: float = 120) -> None:
+def wait_until(condition: Callable[[], object], what: str, seconds: float = 400) -> None:
     """Look again and again; what is waited for is named when it does not come."""
     end = time.monotonic() + seconds
     while not condition():
@@ -197,13 +197,13 @@ class Cluster:
             "rest.bind-address": "localhost",
             "rest.port": self.rest,
             "io.tmp.dirs": self._folder / "tmp",
-            # a lost TaskManager is noticed soon, and its work is done again by the other
+            # a lost TaskManager is noticed by its closed connections at once, and its work is done again by the other
             "restart-strategy.type": "fixed-delay",
             "restart-strategy.fixed-delay.attempts": 30,
             "restart-strategy.fixed-delay.delay": "1 s",
             "heartbeat.interval": 1000,
-            "heartbeat.timeout": 8000,
-            "slot.request.timeout": 60000,
+            "heartbeat.timeout": 30000,
+            "slot.request.timeout": 120000,
             "classloader.resolve-order": "parent-first",
             "taskmanager.host": "localhost",
             "taskmanager.bind-host": "localhost",

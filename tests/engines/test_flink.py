@@ -22,6 +22,11 @@ pytestmark = [
 JOBS = ("parse", "train", "evaluate")
 
 
+def mostly(first: str) -> list[object]:
+    """One job for every change; the others when there is time, with `make test-flink FULL=1`."""
+    return [first, *(pytest.param(job, marks=pytest.mark.slow) for job in JOBS if job != first)]
+
+
 def on_flink(job_server: str, *flags: str) -> Runner:
     return Runner(("--runner=FlinkRunner", f"--job_endpoint={job_server}", *flags))
 
@@ -34,7 +39,7 @@ def test_embedded_with_workers_in_the_submitting_process(
     assert getattr(jobs, job)(runner, tmp_path) == expected[job]
 
 
-@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize("job", mostly("parse"))
 def test_embedded_with_a_pool_of_workers_from_the_wheel(
     job: str, jobs: Jobs, expected: dict[str, Any], job_server: str, worker_pool: str, tmp_path: Path
 ) -> None:
@@ -51,7 +56,7 @@ def test_two_task_managers_with_pools_of_workers_from_the_wheel(
     assert getattr(jobs, job)(runner, tmp_path) == expected[job]
 
 
-@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize("job", mostly("train"))
 def test_the_cluster_with_workers_in_the_submitting_process(
     job: str, jobs: Jobs, expected: dict[str, Any], job_server: str, cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from covington.pipelines.epochs import Training
@@ -31,40 +31,50 @@ def small_model(folder: Path, name: str = "small.covington", epochs: int = 3) ->
     return work.model
 
 
-def rows(folder: Path) -> Iterator[Row]:
+def rows(folder: Path, names: Sequence[str]) -> Iterator[Row]:
     """Make the faults; one that cannot be made here gives a row that says so."""
     model = small_model(folder)
     number = 0
     for fault in (*inputs.FAULTS, *workers.FAULTS, *places.FAULTS):
+        if names and fault.__name__ not in names:
+            continue
         number += 1
         try:
             yield fault(Bench(folder / str(number), model))
         except CannotBeDoneError as error:
             yield Row(fault.__name__.replace("_", " "), f"not tried: {error}", "", "")
+    of_flink = [fault for fault in engines.FAULTS if not names or fault.__name__ in names]
+    if not of_flink:
+        return
     try:
         engine = engines.Engine(folder / "engine")
     except fetch.UnavailableError as error:
         yield Row("faults of a Flink cluster", f"not tried: {error}", "", "")
         return
     try:
-        for of_engine in engines.FAULTS:
+        for of_engine in of_flink:
             number += 1
             yield of_engine(Bench(folder / str(number), model), engine)
     finally:
         engine.stop()
 
 
-def main() -> int:
-    lines = ["| fault | what happened | lost | sentences |", "|---|---|---|---|"]
-    with tempfile.TemporaryDirectory(prefix="covington-faults-") as folder:
-        for row in rows(Path(folder)):
-            lines.append(f"| {row.fault} | {row.happened} | {row.lost} | {row.counts} |")
-            print(lines[-1], flush=True)
+def main(names: Sequence[str]) -> int:
     before, _, rest = PAGE.read_text().partition(BEGIN)
-    after = rest.partition(END)[2]
-    PAGE.write_text("\n".join([before + BEGIN, *lines, END + after]))
+    table, _, after = rest.partition(END)
+    known = {line.split(" | ")[0]: line for line in table.splitlines() if line.startswith("| ")}
+    known.pop("| fault", None)
+    if not names:
+        known.clear()
+    with tempfile.TemporaryDirectory(prefix="covington-faults-") as folder:
+        for row in rows(Path(folder), names):
+            line = f"| {row.fault} | {row.happened} | {row.lost} | {row.counts} |"
+            known[f"| {row.fault}"] = line
+            print(line, flush=True)
+            lines = ["| fault | what happened | lost | sentences |", "|---|---|---|---|", *known.values()]
+            PAGE.write_text("\n".join([before + BEGIN, "", *lines, "", END + after]))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -76,7 +76,7 @@ class Command:
         return self._process.pid
 
     def when(
-        self, condition: Callable[[], object], act: Callable[[], object], seconds: float = 240
+        self, condition: Callable[[], object], act: Callable[[], object], seconds: float = 900
     ) -> Command:
         """Wait until something is so while the command runs, then act."""
         end = time.monotonic() + seconds
@@ -91,7 +91,7 @@ class Command:
     def kill(self) -> None:
         os.killpg(self.pid, signal.SIGKILL)
 
-    def done(self, seconds: float = 400) -> Done:
+    def done(self, seconds: float = 1200) -> Done:
         said = self._process.communicate(timeout=seconds)[1]
         return Done(self._process.returncode, said)
 

@@ -1,4 +1,4 @@
-"""Every fault of an engine, one test each; run by `make test-flink` only with its name, see CONTRIBUTING.md."""
+"""Every fault of a Flink cluster, one test each; run by `make test-flink FULL=1`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.pipelines.conftest import small_model
 
 __all__ = ["small_model"]
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.engines, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
