@@ -19,6 +19,7 @@ from tests.pipelines.conftest import SAMPLE
 
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
 BEGIN, END = "<!-- faults: `make faults` writes from here -->", "<!-- to here -->"
+HEAD = ("| fault | what happened | lost | sentences |", "|---|---|---|---|")
 
 
 def small_model(folder: Path, name: str = "small.covington", epochs: int = 3) -> str:
@@ -60,20 +61,28 @@ def rows(folder: Path, names: Sequence[str]) -> Iterator[Row]:
 
 
 def main(names: Sequence[str]) -> int:
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    table, _, after = rest.partition(END)
-    known = {line.split(" | ")[0]: line for line in table.splitlines() if line.startswith("| ")}
-    known.pop("| fault", None)
     if not names:
-        known.clear()
+        write({})
     with tempfile.TemporaryDirectory(prefix="covington-faults-") as folder:
         for row in rows(Path(folder), names):
             line = f"| {row.fault} | {row.happened} | {row.lost} | {row.counts} |"
-            known[f"| {row.fault}"] = line
             print(line, flush=True)
-            lines = ["| fault | what happened | lost | sentences |", "|---|---|---|---|", *known.values()]
-            PAGE.write_text("\n".join([before + BEGIN, "", *lines, "", END + after]))
+            write(known() | {row.fault: line})
     return 0
+
+
+def known() -> dict[str, str]:
+    """The rows that the page has, by their fault."""
+    table = PAGE.read_text().partition(BEGIN)[2].partition(END)[0]
+    lines = [line for line in table.splitlines() if line.startswith("| ") and line != HEAD[0]]
+    return {line[2:].partition(" | ")[0]: line for line in lines}
+
+
+def write(table: dict[str, str]) -> None:
+    """Put rows into the page, between the marks."""
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    after = rest.partition(END)[2]
+    PAGE.write_text("\n".join([before + BEGIN, "", *HEAD, *table.values(), "", END + after]))
 
 
 if __name__ == "__main__":
