@@ -31,8 +31,14 @@ enum { COVINGTON_CHUNK = 16 };      /* scores that are added at once */
 
 /* A chunk of scores, anywhere in memory. Sums of vectors wrap round; compilers make the best instructions of them. */
 typedef int16_t CovingtonChunk __attribute__((vector_size(32), aligned(2), may_alias));
-typedef int16_t CovingtonHalf __attribute__((vector_size(16), aligned(2), may_alias));
+typedef int32_t CovingtonPairs __attribute__((vector_size(32), aligned(2), may_alias));     /* two scores in each */
 typedef int32_t CovingtonTotal __attribute__((vector_size(32), aligned(4), may_alias));
+
+#if defined(__clang__) || __GNUC__ >= 12
+#define COVINGTON_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define COVINGTON_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (CovingtonTotal){__VA_ARGS__})
+#endif
 
 typedef struct {
     uint16_t number;
@@ -69,16 +75,23 @@ COVINGTON_CLONES static void covington_part(int16_t *sum, const int16_t *const *
     }
 }
 
-/* The total of parts and of dense rows. */
+/* The total of parts and of dense rows. Shifts are the cheapest way to widen scores: pairs of them are taken as one number
+   of 32 bits, and those at even and at odd places are added up apart. */
 COVINGTON_CLONES static void covington_total(int32_t *sum, const int16_t *const *rows, int count, int length) {
     for (int at = 0; at < length; at += COVINGTON_CHUNK) {
         CovingtonTotal low = {0}, high = {0};
         for (int r = 0; r < count; r++) {
-            low += __builtin_convertvector(*(const CovingtonHalf *)(rows[r] + at), CovingtonTotal);
-            high += __builtin_convertvector(*(const CovingtonHalf *)(rows[r] + at + 8), CovingtonTotal);
+            const CovingtonTotal pairs = *(const CovingtonPairs *)(rows[r] + at);
+            low += pairs << 16 >> 16;
+            high += pairs >> 16;
         }
-        *(CovingtonTotal *)(sum + at) = low;
-        *(CovingtonTotal *)(sum + at + 8) = high;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        const CovingtonTotal even = high, odd = low;
+#else
+        const CovingtonTotal even = low, odd = high;
+#endif
+        *(CovingtonTotal *)(sum + at) = COVINGTON_SHUFFLE(even, odd, 0, 8, 1, 9, 2, 10, 3, 11);
+        *(CovingtonTotal *)(sum + at + 8) = COVINGTON_SHUFFLE(even, odd, 4, 12, 5, 13, 6, 14, 7, 15);
     }
 }
 
