@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from covington.atomic import atomic_file
 from covington.conllu_rejects import Reject
 from covington.errors import DataError
+from covington.parquet_footer import values_in_row_groups
 from covington.rejecting import RejectSink, judged
 from covington.schemas import PARSE, SENTENCE, VERSION, WORD_COLUMNS
 from covington.schemas.conform import conform, require_tokens
@@ -133,13 +134,13 @@ def rows(
 def rows_at_a_time(metadata: pq.FileMetaData, name: str, most: int, groups: list[int] | None = None) -> int:
     """How many rows to read together, so that a small file which unfolds to endless lists does not fill the memory."""
     size = most
-    for group in range(metadata.num_row_groups) if groups is None else groups:
-        facts = metadata.row_group(group)
-        values = max((facts.column(place).num_values for place in range(facts.num_columns)), default=0)
-        if values > _LONGEST * facts.num_rows + _TOGETHER:
-            reason = f"it has {values:,} words in {facts.num_rows:,} sentences, more than {_LONGEST} in each"
+    values = values_in_row_groups(metadata, name)
+    for group in range(len(values)) if groups is None else groups:
+        rows = metadata.row_group(group).num_rows
+        if values[group] > _LONGEST * rows + _TOGETHER:
+            reason = f"it has {values[group]:,} words in {rows:,} sentences, more than {_LONGEST} in each"
             raise DataError(reason, source=name)
-        size = min(size, max(1, _TOGETHER * facts.num_rows // max(values, 1)))
+        size = min(size, max(1, _TOGETHER * rows // max(values[group], 1)))
     return size
 
 

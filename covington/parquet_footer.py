@@ -1,0 +1,129 @@
+"""How many values the row groups of a Parquet file hold, read from the footer itself.
+
+pyarrow knows these numbers too, but its way to them ends the whole process where the footer of a damaged file
+contradicts itself. The footer is a Thrift structure in the compact protocol; all but a few fields are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from covington.errors import DataError
+
+# kinds of fields; maps, which a footer does not have, are not known
+_TRUE, _FALSE, _BYTE, _INTEGER_16, _INTEGER_32, _INTEGER_64 = 1, 2, 3, 4, 5, 6
+_DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 7, 8, 9, 10, 12
+_DEEPEST = 32
+# field numbers of parquet.thrift
+_ROW_GROUPS = 4  # of FileMetaData
+_COLUMNS = 1  # of RowGroup
+_META_DATA = 3  # of ColumnChunk
+_NUM_VALUES = 5  # of ColumnMetaData
+
+
+def values_in_row_groups(metadata: pq.FileMetaData, name: str) -> list[int]:
+    """For every row group, the number of values in the column that has most."""
+    sink = pa.BufferOutputStream()
+    metadata.write_metadata_file(sink)
+    footer = _Footer(sink.getvalue().to_pybytes()[4:-8])  # between "PAR1" and the length
+    try:
+        groups = footer.lists(_ROW_GROUPS, lambda: max(footer.lists(_COLUMNS, footer.values), default=0))
+    except (IndexError, RecursionError):
+        groups = []
+    if len(groups) != metadata.num_row_groups:
+        raise DataError("cannot be read as Parquet (its footer is damaged)", source=name)
+    return groups
+
+
+class _Footer:
+    """A Thrift structure and a place in it; IndexError where it ends too early."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def lists(self, wanted: int, read: Callable[[], int]) -> list[int]:
+        """What `read` makes of each element of a list field of the structure that begins here."""
+        found: list[int] = []
+        for field, kind in self._fields():
+            if field == wanted and kind == _LIST:
+                count, element = self._list()
+                found += [read() if element == _STRUCT else 0 for _ in range(count)]
+            else:
+                self._skip(kind)
+        return found
+
+    def values(self) -> int:
+        """The number of values in the column chunk that begins here."""
+        values = 0
+        for field, kind in self._fields():
+            if field == _META_DATA and kind == _STRUCT:
+                for inner, inner_kind in self._fields():
+                    if inner == _NUM_VALUES and inner_kind == _INTEGER_64:
+                        values = self._integer()
+                    else:
+                        self._skip(inner_kind)
+            else:
+                self._skip(kind)
+        return values
+
+    def _fields(self) -> Iterator[tuple[int, int]]:
+        """Number and kind of every field up to the end of the structure; the caller reads or skips each."""
+        number = 0
+        while (head := self._byte()) != 0:
+            step = head >> 4
+            number = number + step if step else self._integer()
+            yield number, head & 15
+
+    def _list(self) -> tuple[int, int]:
+        head = self._byte()
+        count = head >> 4
+        if count == 15:
+            count = self._number()
+        if count > len(self._data) - self._at:  # an element has one byte at least
+            raise IndexError
+        return count, head & 15
+
+    def _skip(self, kind: int, depth: int = 0) -> None:
+        if depth > _DEEPEST:
+            raise RecursionError
+        if kind == _BYTE:
+            self._byte()
+        elif kind in (_INTEGER_16, _INTEGER_32, _INTEGER_64):
+            self._number()
+        elif kind == _DOUBLE:
+            self._forward(8)
+        elif kind == _BINARY:
+            self._forward(self._number())
+        elif kind in (_LIST, _SET):
+            count, element = self._list()
+            for _ in range(count):
+                self._skip(_BYTE if element in (_TRUE, _FALSE) else element, depth + 1)
+        elif kind == _STRUCT:
+            for _, inner in self._fields():
+                self._skip(inner, depth + 1)
+        elif kind not in (_TRUE, _FALSE):
+            raise IndexError
+
+    def _byte(self) -> int:
+        self._at += 1
+        return self._data[self._at - 1]
+
+    def _number(self) -> int:
+        value = shift = 0
+        while (byte := self._byte()) & 128:
+            value |= (byte & 127) << shift
+            shift += 7
+        return value | byte << shift
+
+    def _integer(self) -> int:
+        value = self._number()
+        return value >> 1 ^ -(value & 1)
+
+    def _forward(self, count: int) -> None:
+        self._at += count
+        if self._at > len(self._data):
+            raise IndexError
