@@ -247,8 +247,7 @@ ENDLESS = {"zeros": b"\0", "one line": b"x", "newlines": b"\n", "lines": b"1\tx\
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("packer", list(PACKERS))
-@pytest.mark.parametrize("filling", list(ENDLESS))
+@pytest.mark.parametrize(("packer", "filling"), list(zip(PACKERS, ENDLESS, strict=True)))  # each of both once
 def test_a_small_file_that_unfolds_to_a_gigabyte(packer: str, filling: str, tmp_path: Path) -> None:
     pack = PACKERS[packer]
     path = tmp_path / f"a.conllu.{packer}"
