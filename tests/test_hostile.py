@@ -243,11 +243,13 @@ def test_sentences_that_do_not_fit_are_rejected(size: str, tmp_path: Path) -> No
     assert code == 1 and reason in told and told.count("\n") == 1
 
 
-ENDLESS = {"zeros": b"\0", "one line": b"x", "newlines": b"\n", "lines": b"1\tx\n"}
+ENDLESS = {"zeros": b"\0", "one line": b"x", "lines": b"1\tx\n"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("packer", "filling"), list(zip(PACKERS, ENDLESS, strict=True)))  # each of both once
+@pytest.mark.parametrize(
+    ("packer", "filling"), [("gz", "zeros"), ("bz2", "one line"), ("xz", "one line"), ("zst", "lines")]
+)
 def test_a_small_file_that_unfolds_to_a_gigabyte(packer: str, filling: str, tmp_path: Path) -> None:
     pack = PACKERS[packer]
     path = tmp_path / f"a.conllu.{packer}"
@@ -255,10 +257,7 @@ def test_a_small_file_that_unfolds_to_a_gigabyte(packer: str, filling: str, tmp_
     path.write_bytes(pack(GOOD) + part * 16 + pack(b"\n\n" + GOOD))
     code, told = limited("parse", path, "-o", tmp_path / "out", "--threads", "1")
     assert code == 0, told
-    rejects = tmp_path / "out" / "_rejects"
-    assert (reasons(rejects) if rejects.exists() else []) == (
-        [] if filling == "newlines" else [endless.REASON]
-    )
+    assert reasons(tmp_path / "out" / "_rejects") == [endless.REASON]
     if packer == "gz":
         assert limited("parse", path, "-o", tmp_path / "out.conllu")[0] == 0
         assert limited("convert", path, "-o", tmp_path / "out.parquet")[0] == 0
