@@ -236,7 +236,7 @@ class Soak:
             f"| jobs that came to their end | {len(results):,} |",
             f"| sentences in | {went_in:,} |",
             f"| sentences out, and rejected | {out:,} + {rejected:,} |",
-            f"| ids lost or doubled | {went_in - out - rejected} |",
+            f"| sentences in, less those out and rejected | {went_in - out - rejected} |",
             f"| times that a job failed, with one sentence, and was started again | {len(said)} |",
             f"| memory of the last process, first quarter and last quarter of its life | {first:.0f} MB,"
             f" {last:.0f} MB |",
