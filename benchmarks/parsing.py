@@ -13,7 +13,7 @@ import pyarrow as pa
 from benchmarks import peers
 from benchmarks.accuracy import judged
 from benchmarks.corpora import Corpora, whole
-from benchmarks.settings import WARM_UP, Scale
+from benchmarks.settings import Scale
 from benchmarks.timing import Probe, alternate, spread, timed
 from covington import encoding
 from covington.parser import Parser, Statistics
@@ -22,7 +22,7 @@ from covington.parser import Parser, Statistics
 def arrow(model: str, test: str, dev: str, passes: int) -> dict[str, Any]:
     """Arrow batch in, Arrow batch out: what a user calls."""
     parser, batch = Parser.load(model), whole(test)
-    parser.parse(whole(dev).slice(0, WARM_UP))
+    parser.parse(whole(dev))
     done: list[pa.RecordBatch] = []
     laps = [timed(lambda: done.append(parser.parse(batch))) for _ in range(passes)]
     statistics = Statistics()
@@ -34,7 +34,7 @@ def arrow(model: str, test: str, dev: str, passes: int) -> dict[str, Any]:
 def bare(model: str, test: str, dev: str, passes: int) -> dict[str, Any]:
     """Strings to numbers, and numbers to heads and labels, with no Arrow made of them."""
     parser, batch = Parser.load(model), whole(test)
-    parser.parse(whole(dev).slice(0, WARM_UP))
+    parser.parse(whole(dev))
     lengths = encoding.word_counts(batch)
     heads = np.zeros(int(lengths.sum()), dtype=np.int32)
     labels = np.full(len(heads), -1, dtype=np.int32)

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from benchmarks.accuracy import judged
 from benchmarks.corpora import whole
-from benchmarks.settings import WARM_UP
 from benchmarks.timing import Lap, timed
 from covington.encoding import word_counts
 
@@ -53,7 +52,7 @@ def udpipe(model: str, test: str, dev: str, passes: int) -> dict[str, Any]:
             if not loaded.parse(sentence, Model.DEFAULT, error):
                 raise RuntimeError(error.message)
 
-    parse(list(_udpipe_sentences(dev))[:WARM_UP])
+    parse(list(_udpipe_sentences(dev)))
     laps: list[Lap] = []
     trees: list[list[tuple[int, str]]] = []
     for _ in range(passes):
@@ -95,7 +94,7 @@ def spacy(model: str, test: str, dev: str, passes: int) -> dict[str, Any]:
         for _ in language.pipe(given):
             pass
 
-    parse(documents(whole(dev).slice(0, WARM_UP)))
+    parse(documents(whole(dev)))
     laps: list[Lap] = []
     trees: list[list[tuple[int, str]]] = []
     for _ in range(passes):

@@ -96,7 +96,7 @@ def _parsing(results: dict[str, Any]) -> list[str]:
     lines += table([*header, "transitions per token", "UAS / LAS"], rows)
     lines += [
         "`arrow` is `Parser.parse`, Arrow batch in and out; `bare` leaves out making the Arrow batch. *First pass*:"
-        " the process has parsed 20 other sentences and never this text; *warm*: the same text again. UDPipe"
+        " the process has parsed the development set and never this text; *warm*: the same text again. UDPipe"
         " gets sentences that were read before, and the clock is on around `parse`; spaCy gets documents that"
         " were made before, and the clock is on around `pipe`.",
         "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-WARM_UP = 20  # sentences of the development set, so that nobody's first call is held against them
+WARM_UP = 20  # sentences, so that a first call is not held against the length it happens to be measured with
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from covington.weights import Weights
 #: name → the training options of a model that is measured; all of them learn with `upper`.
 SETTINGS: dict[str, dict[str, Any]] = {
     "paper": {"templates": "paper"},
-    "paper, XPOS": {"templates": "paper", "tag": "xpos"},
+    "paper, UPOS+XPOS": {"templates": "paper", "tag": "upos+xpos"},
     "rich": {"templates": "rich"},
 }
 

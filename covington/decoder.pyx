@@ -18,13 +18,14 @@ from covington.features cimport (
     FIRST_OPEN, LAST_OPEN, LEFT_WORD, MOST_CELLS, MOST_KEYS, NODES, PAIR, PAIR_TAGS, RIGHT_WORD, Group, Program,
     Signature, is_same, load_cells, locate, make_keys, signature_of,
 )
-from covington.frozen cimport IN_DENSE, UNKNOWN, Found, FrozenWeights, Tables, call, find, may_know, open_row
+from covington.frozen cimport IN_DENSE, Found, FrozenWeights, Tables, call, find, may_know, open_row
 from covington.hashing cimport finish, mix
-from covington.kernels cimport Sparse, add_to_part, add_to_total, best_of, prefetch, sum_part, sum_total
+from covington.kernels cimport Sparse, add_sparse, best_of, prefetch, sum_rows
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
-    CYCLE_ARC, LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, first_class,
-    left_arc, left_arc_is_monotonic, no_arc, release, reserve, right_arc, right_arc_is_monotonic, shift, start,
+    CYCLE_ARC, LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, arc_class, attach, detach, find_open_words,
+    is_repair, label_of, left_arc, left_arc_is_monotonic, no_arc, release, repair_class, reserve, right_arc,
+    right_arc_is_monotonic, shift, start, transition_of,
 )
 
 import numpy as np
@@ -41,7 +42,7 @@ cdef enum:
     PAIR_KEPT = PAIR - PAIR_TAGS                # parts of the pair
     MOST_MEMO = 1024            # places per group, unless there are very many classes
     MEMO_SCORES = 1 << 22       # of all groups together
-    MEMO_SEED = 0x3C6EF372      # not the one of fused attributes, which would cancel out with their parts
+    MEMO_SEED = 0x3C6EF372
     LINE = 32                   # scores in a line of the cache
     ROOMY = 32                  # room for so many times the words is given back
     NEVER = -0x7FFFFFFF
@@ -76,6 +77,13 @@ cdef struct Recall:
     int16_t *scores
 
 
+# What is done next: a class, its score, and its lead over the best other transition.
+cdef struct Step:
+    int number
+    int32_t score
+    int32_t margin
+
+
 # One sentence on its way.
 cdef struct Lane:
     Configuration c
@@ -87,7 +95,7 @@ cdef struct Lane:
     Kept right_kept
     int16_t *right_scores       # RIGHT_KEPT parts
     int16_t *pair_scores        # PAIR_KEPT parts
-    int32_t *scores             # of all classes
+    int16_t *scores             # of all classes
     int32_t nodes[NODES]
     int requests                # of PAIR, and of the parts that must be made
     Request request[PAIR + 1]
@@ -109,6 +117,7 @@ cdef class Decoder:
     cdef bint single_root
     cdef int root_label
     cdef Lane lanes[LANES]
+    cdef uint64_t factors[MOST_CELLS]   # of the values that a part was made from, in the hash of them
     cdef int places                 # of the memo of one group
     cdef uint64_t *memo             # by group (but for PAIR) and place: a hash of what a part was made from, or 0
     cdef int16_t *memo_scores       # the parts
@@ -117,8 +126,8 @@ cdef class Decoder:
 
     def __cinit__(self, FrozenWeights weights, Program program, int labels, bint explicit_root, bint monotonic,
                   bint own_repairs, int root_label):
-        cdef int lane
-        if labels < 1 or weights.classes != 2 + (4 if own_repairs else 2) * labels or not 0 <= root_label < labels:
+        cdef int lane, cell
+        if labels < 1 or weights.classes != 2 + 2 * labels + 2 * own_repairs or not 0 <= root_label < labels:
             raise ModelError(f"a model with {weights.classes} classes does not fit {labels} labels")
         self.weights = weights
         self.program = program
@@ -133,15 +142,17 @@ cdef class Decoder:
         self.memo_scores = <int16_t *>malloc(<size_t>PAIR * self.places * weights.width * sizeof(int16_t))
         if self.memo == NULL or self.memo_scores == NULL:
             raise MemoryError()
+        for cell in range(MOST_CELLS):
+            self.factors[cell] = finish(mix(MEMO_SEED, cell)) | 1
         for lane in range(LANES):
             self.lanes[lane].sentence = -1
             self.lanes[lane].right_scores = <int16_t *>calloc(
-                (RIGHT_KEPT + PAIR_KEPT) * weights.width, sizeof(int16_t)
+                (RIGHT_KEPT + PAIR_KEPT + 1) * weights.width, sizeof(int16_t)
             )
-            self.lanes[lane].scores = <int32_t *>calloc(weights.width, sizeof(int32_t))
-            if self.lanes[lane].right_scores == NULL or self.lanes[lane].scores == NULL:
+            if self.lanes[lane].right_scores == NULL:
                 raise MemoryError()
             self.lanes[lane].pair_scores = self.lanes[lane].right_scores + RIGHT_KEPT * weights.width
+            self.lanes[lane].scores = self.lanes[lane].pair_scores + PAIR_KEPT * weights.width
 
     def __dealloc__(self):
         cdef int lane
@@ -152,7 +163,6 @@ cdef class Decoder:
             free(self.lanes[lane].kept)
             free(self.lanes[lane].kept_scores)
             free(self.lanes[lane].right_scores)
-            free(self.lanes[lane].scores)
 
     cdef int begin(self, Lane *lane, Sentences sentences, int64_t index) except -1 nogil:
         """Put a sentence into a lane."""
@@ -187,12 +197,13 @@ cdef class Decoder:
         load_cells(pair, &lane.c, lane.nodes, lane.values, self.program.width, cells)
         count = make_keys(pair, cells, keys)
         for k in range(pair.gates):
-            is_open[k] = may_know(tables, keys[k])
+            is_open[k] = may_know(tables, keys[pair.gate_at[k]])
+        is_open[pair.gates] = True
         for k in range(count):
-            if is_open[k] if k < pair.gates else pair.gate[k] < 0 or is_open[pair.gate[k]]:
-                call(tables, keys[k])
-                lane.keys[asked] = keys[k]
-                asked += 1
+            lane.keys[asked] = keys[k]
+            asked += is_open[pair.gate[k]]
+        for k in range(asked):
+            call(tables, lane.keys[k])
         lane.request[0].first = 0
         lane.request[0].last = asked
         lane.requests = 1
@@ -203,14 +214,14 @@ cdef class Decoder:
         cdef const Group *group = &self.program.groups[number]
         cdef Request *request = &lane.request[lane.requests]
         cdef uint64_t cells[MOST_CELLS]
-        cdef uint64_t tag = MEMO_SEED
+        cdef uint64_t tag = 0
         cdef int64_t memo
         cdef int k
         if group.templates == 0:
             return
         load_cells(group, &lane.c, lane.nodes, lane.values, self.program.width, cells)
         for k in range(group.cells):
-            tag = mix(tag, cells[k])
+            tag += cells[k] * self.factors[k]
         tag = finish(tag) | 1
         memo = number * self.places + <int64_t>((tag >> 32) * self.places >> 32)
         if self.memo[memo] == tag:
@@ -271,8 +282,7 @@ cdef class Decoder:
             request = &lane.request[r]
             first = known
             for k in range(request.first, request.last):
-                lane.found[known] = find(&self.weights.tables, lane.keys[k])
-                known += lane.found[known].kind != UNKNOWN
+                known += find(&self.weights.tables, lane.keys[k], &lane.found[known])
             request.first, request.last = first, known
 
     cdef inline int sort_out(self, Lane *lane, const Request *request, const int16_t **dense, int *many,
@@ -296,8 +306,8 @@ cdef class Decoder:
         cdef Sparse sparse[MOST_KEYS]
         cdef int width = self.weights.width, many = 0
         cdef int few = self.sort_out(lane, request, dense, &many, sparse)
-        sum_part(request.scores, dense, many, width)
-        add_to_part(request.scores, self.weights.classes, sparse, few)
+        sum_rows(request.scores, dense, many, width)
+        add_sparse(request.scores, self.weights.classes, sparse, few)
         self.memo[request.memo] = request.tag
         memcpy(self.memo_scores + request.memo * width, request.scores, width * sizeof(int16_t))
 
@@ -323,40 +333,45 @@ cdef class Decoder:
                 rows[many] = lane.pair_scores + (group - PAIR_TAGS) * width
             many += 1
         few = self.sort_out(lane, &lane.request[0], rows, &many, sparse)
-        sum_total(lane.scores, rows, many, width)
-        add_to_total(lane.scores, self.weights.classes, sparse, few)
+        sum_rows(lane.scores, rows, many, width)
+        add_sparse(lane.scores, self.weights.classes, sparse, few)
 
-    cdef int best_arc(self, Lane *lane, int transition) noexcept nogil:
-        """The best class of LeftArc or RightArc in the configuration."""
-        cdef int first = first_class(&lane.c, transition, self.labels, self.own_repairs)
+    cdef inline int best_arc(self, Lane *lane, int transition) noexcept nogil:
+        """The best class of LeftArc or RightArc."""
+        cdef int first = arc_class(transition, 0, self.labels)
         return first + best_of(lane.scores + first, self.labels)
 
-    cdef int decide(self, Lane *lane, int32_t *margin) noexcept nogil:
-        """The best class that is allowed; the margin is its lead over the best other transition."""
-        cdef int numbers[4]
+    cdef inline int32_t score_of(self, Lane *lane, int transition, int number) noexcept nogil:
+        """The score that decides about a transition with its best class."""
+        if transition >= LEFT_ARC and self.own_repairs and is_repair(&lane.c, transition):
+            number = repair_class(transition, self.labels)
+        return lane.scores[number]
+
+    cdef Step decide(self, Lane *lane) noexcept nogil:
+        """The best transition that is allowed, with its best label."""
+        cdef Step best = Step(SHIFT, lane.scores[<int>SHIFT], 0)
         cdef int32_t score, second = NEVER
-        cdef int transition, best = 0
-        numbers[0], numbers[1] = 0, 1
-        numbers[2] = numbers[3] = -1
-        if lane.c.i > 0 and not (self.monotonic and not left_arc_is_monotonic(&lane.c)):
-            numbers[2] = self.best_arc(lane, LEFT_ARC)
-        if not (self.monotonic and not right_arc_is_monotonic(&lane.c)):
-            numbers[3] = self.best_arc(lane, RIGHT_ARC)
+        cdef int transition, number
         for transition in range(1, 4):
-            if numbers[transition] < 0:
+            number = transition
+            if transition == LEFT_ARC and (
+                lane.c.i == 0 or (self.monotonic and not left_arc_is_monotonic(&lane.c))
+            ) or transition == RIGHT_ARC and self.monotonic and not right_arc_is_monotonic(&lane.c):
                 continue
-            score = lane.scores[numbers[transition]]
-            if score > lane.scores[numbers[best]]:
-                second = lane.scores[numbers[best]]
-                best = transition
+            if transition >= LEFT_ARC:
+                number = self.best_arc(lane, transition)
+            score = self.score_of(lane, transition, number)
+            if score > best.score:
+                second = best.score
+                best.number, best.score = number, score
             elif score > second:
                 second = score
-        margin[0] = lane.scores[numbers[best]] - second
-        return numbers[best]
+        best.margin = best.score - second
+        return best
 
     cdef void take(self, Lane *lane, int number, int32_t margin, const int32_t *gold, float *margins) noexcept nogil:
         """Apply a class and count what it does."""
-        cdef int dependent, old, removed, label = (number - 2) % self.labels
+        cdef int dependent, old, removed, label = label_of(number, self.labels)
         if number == 0:
             self.counts[<int>SHIFT] += 1
             shift(&lane.c)
@@ -366,7 +381,7 @@ cdef class Decoder:
             self.counts[<int>NO_ARC] += 1
             no_arc(&lane.c)
             return
-        if (number - 2) // self.labels % 2 == 0:
+        if transition_of(number, self.labels) == LEFT_ARC:
             self.counts[<int>LEFT_ARC] += 1
             dependent = lane.c.i
             old = lane.c.head[dependent]
@@ -416,14 +431,14 @@ cdef class Decoder:
         self.look_up(lane)
         self.score(lane)
         number = self.best_arc(lane, LEFT_ARC if word < root else RIGHT_ARC)
-        attach(&lane.c, word, root, (number - 2) % self.labels)
+        attach(&lane.c, word, root, label_of(number, self.labels))
 
     def run(self, Sentences sentences, int64_t first, int64_t last, int64_t longest, bint single_root,
             int32_t[::1] heads, int32_t[::1] labels, float[::1] margins=None, const int32_t[::1] gold=None):
         """Parse the sentences first..last-1; longer ones than `longest` are left as they are."""
         cdef int64_t following = first, base
-        cdef int number, busy = 1, word, l
-        cdef int32_t margin
+        cdef int busy = 1, word, l
+        cdef Step step
         cdef Lane *lane
         if sentences.tokens == 0:
             return
@@ -456,11 +471,11 @@ cdef class Decoder:
                     base = sentences.offsets[lane.sentence]
                     if lane.c.j <= lane.c.n:
                         self.score(lane)
-                        number = self.decide(lane, &margin)
+                        step = self.decide(lane)
                         if self.steps is not None:
                             with gil:
-                                self.steps.append((lane.c.i, lane.c.j, number, lane.scores[number], margin))
-                        self.take(lane, number, margin, NULL if gold is None else &gold[base] - 1,
+                                self.steps.append((lane.c.i, lane.c.j, step.number, step.score, step.margin))
+                        self.take(lane, step.number, step.margin, NULL if gold is None else &gold[base] - 1,
                                   NULL if margins is None else &margins[base] - 1)
                     if lane.c.j > lane.c.n:
                         self.finish(lane)

@@ -13,6 +13,8 @@ from covington.errors import DataError
 from covington.sentences import Sentences, first_bad_tree
 from covington.templates import WORD_ATTRIBUTES
 
+#: what the PoS tag of the templates can be: a column, or two together
+TAGS = ("upos", "xpos", "upos+xpos")
 #: columns that word attributes can come from
 COLUMNS = ("tokens", "upos", "xpos", "feats", "lemmas")
 LONGEST = 65_535  # words: what the `head` column can number
@@ -25,7 +27,10 @@ def encode(
     lengths = word_counts(batch)
     offsets = np.concatenate(([0], np.cumsum(lengths)))
     wanted = {WORD_ATTRIBUTES[letter][0] for attribute in attributes for letter in attribute}
-    columns = {name: strings(batch, tag if name == "tag" else name, lengths) for name in wanted}
+    columns = {
+        name: _tags(batch, tag, lengths) if name == "tag" else strings(batch, name, lengths)
+        for name in wanted
+    }
     if labels is None:
         return Sentences(attributes, offsets, columns)
     heads = gold_heads(batch, lengths)
@@ -46,6 +51,15 @@ def strings(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.StringArray | 
     if flat is None or flat.null_count == len(flat):
         return None
     return flat if flat.type == pa.string() else flat.cast(pa.string())
+
+
+def _tags(batch: pa.RecordBatch, tag: str, lengths: Any) -> pa.StringArray | None:
+    """The PoS tags: a column, or two that are joined, of which one may be missing."""
+    found = [strings(batch, name, lengths) for name in tag.split("+")]
+    there = [column for column in found if column is not None]
+    if len(there) < 2:
+        return there[0] if there else None
+    return pc.binary_join_element_wise(*there, "+", null_handling="replace")
 
 
 def has_column(batch: pa.RecordBatch, name: str) -> bool:

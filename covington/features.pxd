@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
+from covington.hashing cimport mix
 from covington.state cimport Configuration
 
 cdef enum:
@@ -28,16 +29,28 @@ cdef enum:
     MOST_KEYS = 256         # of all templates
     FARTHEST = 20           # longer distances are all one
 
+cdef enum:                  # in the order of templates.STATE_ATTRIBUTES
+    LABEL = 0
+    DISTANCE = 1
+    LEFT_VALENCY = 2
+    RIGHT_VALENCY = 3
+    LEFT_LABELS = 4
+    RIGHT_LABELS = 5
+
 
 cdef struct Group:
+    int word_cells                  # values of a word attribute; they come before those of a STATE_ATTRIBUTE
     int cells
     int32_t node[MOST_CELLS]
-    int32_t source[MOST_CELLS]      # a word attribute (>= 0) or one of STATE_ATTRIBUTES (-1, -2, ...)
+    int32_t source[MOST_CELLS]      # the number of the attribute
     int templates
+    int ones                        # the first templates, up to here, have one part
+    int twos                        # from there up to here two
     uint64_t seed[MOST_TEMPLATES]
     uint64_t number[MOST_TEMPLATES]     # of the template in the whole list, from 1
-    int gate[MOST_TEMPLATES]            # the template of this group that must be known for this one to be, or -1
-    int gates                           # how many are gates themselves; they come first
+    int gates                           # templates of this group that must be known for others to be
+    int gate_at[MOST_TEMPLATES]         # which ones they are
+    int gate[MOST_TEMPLATES]            # the gate that a template stands behind; `gates` itself is always open
     uint8_t parts[MOST_TEMPLATES]
     uint8_t part[MOST_TEMPLATES][MOST_PARTS]
 
@@ -94,6 +107,47 @@ cdef inline bint is_same(const Signature *one, const Signature *other) noexcept 
 
 
 cdef void locate(const Configuration *c, int32_t *nodes) noexcept nogil
-cdef void load_cells(const Group *group, const Configuration *c, const int32_t *nodes, const uint64_t *values,
-                     int width, uint64_t *cells) noexcept nogil
-cdef int make_keys(const Group *group, const uint64_t *cells, uint64_t *keys) noexcept nogil
+
+
+cdef inline void load_cells(const Group *group, const Configuration *c, const int32_t *nodes, const uint64_t *values,
+                            int width, uint64_t *cells) noexcept nogil:
+    """Fetch the values that a group of templates asks for."""
+    cdef int cell, word, source
+    for cell in range(group.word_cells):
+        cells[cell] = values[<size_t>nodes[group.node[cell]] * width + group.source[cell]]
+    for cell in range(group.word_cells, group.cells):
+        word = nodes[group.node[cell]]
+        source = group.source[cell]
+        if source == LABEL:
+            cells[cell] = <uint64_t>(c.label[word] + 2)
+        elif source == DISTANCE:
+            cells[cell] = min(c.j - c.i, <int>FARTHEST)
+        elif source == LEFT_VALENCY:
+            cells[cell] = c.left_valency[word]
+        elif source == RIGHT_VALENCY:
+            cells[cell] = c.right_valency[word]
+        elif source == LEFT_LABELS:
+            cells[cell] = c.left_labels[word]
+        else:
+            cells[cell] = c.right_labels[word]
+
+
+cdef inline uint64_t numbered(uint64_t key, uint64_t number) noexcept nogil:
+    return (key & ~<uint64_t>NUMBER_BITS) | number
+
+
+cdef inline int make_keys(const Group *group, const uint64_t *cells, uint64_t *keys) noexcept nogil:
+    """One key per template; its low bits say which one, and so it is never 0."""
+    cdef int t, p
+    cdef uint64_t key
+    for t in range(group.ones):
+        keys[t] = numbered(mix(group.seed[t], cells[group.part[t][0]]), group.number[t])
+    for t in range(group.ones, group.twos):
+        key = mix(group.seed[t], cells[group.part[t][0]])
+        keys[t] = numbered(mix(key, cells[group.part[t][1]]), group.number[t])
+    for t in range(group.twos, group.templates):
+        key = group.seed[t]
+        for p in range(group.parts[t]):
+            key = mix(key, cells[group.part[t][p]])
+        keys[t] = numbered(key, group.number[t])
+    return group.templates

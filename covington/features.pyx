@@ -1,8 +1,8 @@
 """Feature extraction: a small interpreter for the tables of templates.py."""
 
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t
 
-from covington.hashing cimport SEED, hash_bytes, mix
+from covington.hashing cimport hash_bytes
 from covington.state cimport Configuration
 
 from covington import templates as tables
@@ -27,42 +27,48 @@ cdef class Program:
         self.gates = tables.gates(parsed)
         for number, name in enumerate(tables.GROUPS):
             group = [template for template in parsed if template.group == name]
-            # gates first, so that one loop can ask for them before anything behind them
-            group.sort(key=lambda template: template.name not in self.gates.values())
-            self.translate(number, group)
+            self.translate(number, sorted(group, key=lambda template: len(_parts(template))))
 
     def translate(self, int number, list templates):
         cdef Group *group = &self.groups[number]
         cdef int t, p
-        cells = []
         if len(templates) > MOST_TEMPLATES:
             raise OptionError(f"more than {MOST_TEMPLATES} templates of one kind")
+        gates = [t for t, template in enumerate(templates) if template.name in self.gates.values()]
+        cells = list(dict.fromkeys(part for template in templates for part in _parts(template)))
+        cells.sort(key=lambda cell: cell[1] in tables.STATE_ATTRIBUTES)
+        if len(cells) > MOST_CELLS:
+            raise OptionError(f"templates ask for more than {MOST_CELLS} values of one kind")
+        group.gates = len(gates)
+        for t, at in enumerate(gates):
+            group.gate_at[t] = at
         group.templates = len(templates)
-        group.gates = sum(template.name in self.gates.values() for template in templates)
+        group.ones = sum(len(_parts(template)) == 1 for template in templates)
+        group.twos = sum(len(_parts(template)) <= 2 for template in templates)
         for t, template in enumerate(templates):
-            name = template.name.encode()
+            name, parts = template.name.encode(), _parts(template)
+            if len(parts) > MOST_PARTS:
+                raise OptionError(f"template {template.name!r} has more than {MOST_PARTS} parts")
             group.seed[t] = hash_bytes(name, len(name))
             group.number[t] = 1 + self.names.index(template.name)
             gate = self.gates.get(template.name)
-            group.gate[t] = -1 if gate is None else [other.name for other in templates].index(gate)
-            parts = [(atom.node, atom.word) for atom in template.atoms if atom.word]
-            parts += [(atom.node, state) for atom in template.atoms for state in atom.state]
-            if len(parts) > MOST_PARTS:
-                raise OptionError(f"template {template.name!r} has more than {MOST_PARTS} parts")
+            group.gate[t] = len(gates) if gate is None else [templates[at].name for at in gates].index(gate)
             group.parts[t] = len(parts)
             for p, part in enumerate(parts):
-                if part not in cells:
-                    cells.append(part)
                 group.part[t][p] = cells.index(part)
-        if len(cells) > MOST_CELLS:
-            raise OptionError(f"templates ask for more than {MOST_CELLS} values of one kind")
         group.cells = len(cells)
+        group.word_cells = sum(attribute not in tables.STATE_ATTRIBUTES for _, attribute in cells)
         for t, (node, attribute) in enumerate(cells):
             group.node[t] = tables.NODES.index(node)
-            if attribute in self.attributes and attribute not in tables.STATE_ATTRIBUTES:
-                group.source[t] = self.attributes.index(attribute)
-            else:
-                group.source[t] = -1 - tables.STATE_ATTRIBUTES.index(attribute)
+            names = self.attributes if t < group.word_cells else tables.STATE_ATTRIBUTES
+            group.source[t] = names.index(attribute)
+
+
+def _parts(template):
+    """The values that a template is made of: (node, attribute); word attributes of one node are one value."""
+    return [(atom.node, atom.word) for atom in template.atoms if atom.word] + [
+        (atom.node, state) for atom in template.atoms for state in atom.state
+    ]
 
 
 cdef void locate(const Configuration *c, int32_t *nodes) noexcept nogil:
@@ -89,39 +95,3 @@ cdef void locate(const Configuration *c, int32_t *nodes) noexcept nogil:
     nodes[18] = c.left_nearest[j]
     nodes[19] = c.open_first
     nodes[20] = c.open_last
-
-
-cdef void load_cells(const Group *group, const Configuration *c, const int32_t *nodes, const uint64_t *values,
-                     int width, uint64_t *cells) noexcept nogil:
-    """Fetch the values that a group of templates asks for."""
-    cdef int cell, word, source, distance
-    for cell in range(group.cells):
-        word = nodes[group.node[cell]]
-        source = group.source[cell]
-        if source >= 0:
-            cells[cell] = values[<size_t>word * width + source]
-        elif source == -1:
-            cells[cell] = <uint64_t>(c.label[word] + 2)
-        elif source == -2:
-            distance = c.j - c.i
-            cells[cell] = distance if distance < FARTHEST else FARTHEST
-        elif source == -3:
-            cells[cell] = c.left_valency[word]
-        elif source == -4:
-            cells[cell] = c.right_valency[word]
-        elif source == -5:
-            cells[cell] = c.left_labels[word]
-        else:
-            cells[cell] = c.right_labels[word]
-
-
-cdef int make_keys(const Group *group, const uint64_t *cells, uint64_t *keys) noexcept nogil:
-    """One key per template; its low bits say which one, and so it is never 0."""
-    cdef int t, p
-    cdef uint64_t key
-    for t in range(group.templates):
-        key = group.seed[t]
-        for p in range(group.parts[t]):
-            key = mix(key, cells[group.part[t][p]])
-        keys[t] = (key & ~<uint64_t>NUMBER_BITS) | group.number[t]
-    return group.templates

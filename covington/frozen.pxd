@@ -1,8 +1,8 @@
 """Weights of a finished model: read-only, compact, laid out for the cache and mapped straight from the file.
 
 Few features are common and many are rare, so there are two tables of 64-byte buckets. A bucket of the *common* one has
-seven fingerprints (32 bits of the key) and where the weights of these features are: a *dense* row with one for every
-class, or a *sparse* row of pairs (class, weight). A bucket of the *rare* table, for features of up to three weights, has
+seven fingerprints (32 bits of the key) and where the weights of these features are: in a *dense* row with one for every
+class, or in a *sparse* row of pairs (class, weight). A bucket of the *rare* table, for features of up to three weights, has
 four fingerprints and the weights themselves. It is large, so a small Bloom filter in the common bucket of a key says
 whether there is any use in looking for it there: a feature that the model does not know costs one line of the cache.
 
@@ -18,7 +18,10 @@ cdef enum:
     COMMON_PLACES = 7       # per bucket
     RARE_PLACES = 4
     PAIRS = 3               # in a rare place
-    DENSE = 0x80000000      # with this bit the number of a dense row, without it the start of a sparse one
+    UNIT = 16               # bytes; a row begins at a multiple of it
+    DENSE = 0x80000000      # set with where a dense row begins, in units; a sparse one has the place alone
+    LINE = 64               # bytes in a line of the cache
+    LINES = 4
     FARTHEST_BUCKET = 256   # a feature is never further from its own bucket: no table can make a look-up long
 
 
@@ -38,11 +41,11 @@ cdef struct Tables:
     uint64_t common_buckets
     const RareBucket *rare
     uint64_t rare_buckets
-    const int16_t *dense
-    uint64_t dense_rows
-    const Pair *sparse                      # of every row: how many pairs, in 32 bits, then the pairs
-    uint64_t sparse_length
+    const char *rows                        # dense ones, and sparse ones: how many pairs, in 32 bits, then the pairs
+    uint64_t units                          # of the rows
+    uint64_t last_row                       # no row begins later: there is always room for a dense one
     int width                               # of a dense row
+    int lines                               # of a dense row that are called for
     const uint64_t *gate_filter             # all pairs of words that were met in training
     uint64_t gate_mask
 
@@ -87,52 +90,58 @@ cdef inline void call(const Tables *tables, uint64_t key) noexcept nogil:
     prefetch(tables.common + bucket_of(key, tables.common_buckets))
 
 
+cdef inline void fetch_row(const Tables *tables, const void *row) noexcept nogil:
+    """Begin to fetch more of a dense row; the processor sees by itself how a long one goes on."""
+    cdef int line
+    for line in range(1, tables.lines):
+        prefetch(<const char *>row + line * LINE)
+
+
 cdef enum Kind:
-    UNKNOWN = 0
-    IN_DENSE = 1
-    IN_SPARSE = 2
-    MAYBE_RARE = 3
+    IN_DENSE = 0
+    IN_SPARSE = 1
+    MAYBE_RARE = 2
 
 
 # Where a feature was found.
 cdef struct Found:
-    Kind kind
-    uint32_t fingerprint
     const void *row         # dense, sparse, or the bucket of a rare one
+    uint32_t fingerprint
+    Kind kind
 
 
-cdef inline Found find(const Tables *tables, uint64_t key) noexcept nogil:
-    """Find a feature, and begin to fetch its weights."""
-    cdef uint64_t bucket = bucket_of(key, tables.common_buckets), bits = rare_bits(key)
-    cdef bint may_be_rare = tables.common[bucket].filter & bits == bits
+cdef inline bint find(const Tables *tables, uint64_t key, Found *found) noexcept nogil:
+    """Find a feature, and begin to fetch its weights; False if it is not known."""
+    cdef const CommonBucket *home = tables.common + bucket_of(key, tables.common_buckets)
+    cdef const CommonBucket *bucket = home
+    cdef uint64_t bits
     cdef uint32_t fingerprint = fingerprint_of(key), row
-    cdef Found found = Found(UNKNOWN, fingerprint, NULL)
-    cdef int place, looked
-    for looked in range(FARTHEST_BUCKET):
-        place = match(tables.common[bucket].fingerprints, fingerprint)
-        if place < COMMON_PLACES:
-            row = tables.common[bucket].rows[place]
-            if row & DENSE:
-                row ^= DENSE
-                if row < tables.dense_rows:
-                    found.kind = IN_DENSE
-                    found.row = tables.dense + <uint64_t>row * tables.width
-                    prefetch(found.row)
-            elif row < tables.sparse_length:
-                found.kind = IN_SPARSE
-                found.row = tables.sparse + row
-                prefetch(found.row)
-            return found
-        if tables.common[bucket].fingerprints[COMMON_PLACES - 1] == 0:
-            break
+    cdef int place = match(bucket.fingerprints, fingerprint), looked = 1
+    while place >= COMMON_PLACES and bucket.fingerprints[COMMON_PLACES - 1] != 0 and looked < FARTHEST_BUCKET:
         bucket += 1                                     # a full bucket flows over into the next
-        if bucket == tables.common_buckets:
-            bucket = 0
-    if may_be_rare:
-        found.kind = MAYBE_RARE
-        found.row = tables.rare + bucket_of(key, tables.rare_buckets)
+        if bucket == tables.common + tables.common_buckets:
+            bucket = tables.common
+        place = match(bucket.fingerprints, fingerprint)
+        looked += 1
+    if place < COMMON_PLACES:
+        row = bucket.rows[place]
+        if (row & ~<uint32_t>DENSE) > tables.last_row:
+            return False                                # it is forged
+        found.row = tables.rows + <uint64_t>(row & ~<uint32_t>DENSE) * UNIT
         prefetch(found.row)
-    return found
+        found.kind = IN_SPARSE
+        if row & DENSE:
+            found.kind = IN_DENSE
+            fetch_row(tables, found.row)
+        return True
+    bits = rare_bits(key)
+    if home.filter & bits != bits:
+        return False
+    found.kind = MAYBE_RARE
+    found.fingerprint = fingerprint
+    found.row = tables.rare + bucket_of(key, tables.rare_buckets)
+    prefetch(found.row)
+    return True
 
 
 cdef inline bint open_row(const Tables *tables, const Found *found, Sparse *row) noexcept nogil:
@@ -142,7 +151,7 @@ cdef inline bint open_row(const Tables *tables, const Found *found, Sparse *row)
     if found.kind == IN_SPARSE:
         row.count = (<const uint32_t *>found.row)[0]
         row.pairs = <const Pair *>found.row + 1
-        return row.count < tables.sparse + tables.sparse_length - <const Pair *>found.row   # else it is forged
+        return row.count < (tables.rows + tables.units * UNIT - <const char *>found.row) // <int>sizeof(Pair)
     bucket = <const RareBucket *>found.row
     for looked in range(FARTHEST_BUCKET):
         for place in range(RARE_PLACES):

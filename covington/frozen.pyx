@@ -13,12 +13,15 @@ cdef enum:
     FILTERED = 16           # rare features that the filter of one bucket can tell from others well enough
     ENOUGH = 10             # a row with weights for one class in ten or more is dense
 
+#: how full the tables are: fuller ones are smaller, but more look-ups go on to the next bucket
+COMMON_LOAD, RARE_LOAD = 0.5, 0.6
+
 
 cdef class FrozenWeights:
     """Read-only weights over arrays of a model file."""
 
-    def __cinit__(self, int classes, const uint32_t[:, ::1] common, const int16_t[:, ::1] dense,
-                  const uint32_t[::1] sparse, const uint32_t[:, ::1] rare, const uint64_t[::1] gate_filter):
+    def __cinit__(self, int classes, const uint32_t[:, ::1] common, const uint32_t[:, ::1] rows,
+                  const uint32_t[:, ::1] rare, const uint64_t[::1] gate_filter):
         if not 4 <= classes <= 65534:
             raise ModelError(f"a model with {classes} classes cannot be used")
         for name, buckets, width in (
@@ -30,19 +33,24 @@ cdef class FrozenWeights:
             raise ModelError("the filter for gates does not have its shape")
         self.classes = classes
         self.width = width_of(classes)
-        if dense.shape[1] != self.width:
-            raise ModelError("the dense rows do not have their shape")
-        self.owner = (common, dense, sparse, rare, gate_filter)
+        if rows.shape[0] < units_of(self.width) or rows.shape[1] != UNIT // sizeof(uint32_t):
+            raise ModelError("the rows of weights do not have their shape")
+        self.owner = (common, rows, rare, gate_filter)
         self.tables = Tables(
             <const CommonBucket *>&common[0, 0], common.shape[0],
             <const RareBucket *>&rare[0, 0], rare.shape[0],
-            NULL, dense.shape[0], NULL, sparse.shape[0], self.width,
-            &gate_filter[0], gate_filter.shape[0] - 1,
+            <const char *>&rows[0, 0], rows.shape[0], rows.shape[0] - units_of(self.width), self.width,
+            min(LINES, self.width * <int>sizeof(int16_t) // LINE + 1), &gate_filter[0], gate_filter.shape[0] - 1,
         )
-        if dense.shape[0]:
-            self.tables.dense = &dense[0, 0]
-        if sparse.shape[0]:
-            self.tables.sparse = <const Pair *>&sparse[0]
+
+
+cdef int64_t units_of(int width) noexcept:
+    """The units of a dense row."""
+    return width * <int64_t>sizeof(int16_t) // UNIT
+
+
+cdef int64_t units_of_sparse(int64_t pairs) noexcept:
+    return ((1 + pairs) * <int64_t>sizeof(Pair) + UNIT - 1) // UNIT
 
 
 cdef int width_of(int classes) noexcept:
@@ -94,7 +102,7 @@ def _lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, con
 
     Long rows belong to common features and come first, so that what is needed often lies together.
     """
-    cdef int64_t row, at, first = 0, ranked, length, dense_rows = 0, sparse_length = 0, common = 0, rare = 0
+    cdef int64_t row, at, first = 0, ranked, length, units = 0, common = 0, rare = 0
     cdef int width = width_of(classes)
     cdef int64_t[::1] lengths = np.zeros(keys.shape[0], dtype=np.int64)
     for row in range(keys.shape[0]):
@@ -103,22 +111,18 @@ def _lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, con
         first = ends[row]
         if lengths[row] > PAIRS:
             common += 1
-            if ENOUGH * lengths[row] >= classes:
-                dense_rows += 1
-            else:
-                sparse_length += 1 + lengths[row]
+            units += units_of(width) if ENOUGH * lengths[row] >= classes else units_of_sparse(lengths[row])
         elif lengths[row] > 0:
             rare += 1
-    if sparse_length >= DENSE or dense_rows >= DENSE:
+    if units >= DENSE:
         raise ModelError("the model is too large: prune it")
-    cdef uint32_t[:, ::1] common_table = _empty_table(spare * max(common / (0.75 * COMMON_PLACES), <double>rare / FILTERED))
-    cdef uint32_t[:, ::1] rare_table = _empty_table(spare * rare / (0.9 * RARE_PLACES))
-    cdef int16_t[:, ::1] dense = np.zeros((dense_rows, width), dtype=np.int16)
-    cdef uint32_t[::1] sparse = np.zeros(sparse_length, dtype=np.uint32)
+    cdef uint32_t[:, ::1] common_table = _empty_table(spare * max(common / (COMMON_LOAD * COMMON_PLACES), <double>rare / FILTERED))
+    cdef uint32_t[:, ::1] rare_table = _empty_table(spare * rare / (RARE_LOAD * RARE_PLACES))
+    cdef uint32_t[:, ::1] rows = np.zeros((units + units_of(width), UNIT // sizeof(uint32_t)), dtype=np.uint32)
     cdef int64_t[::1] order = np.argsort(-np.asarray(lengths), kind="stable")
     cdef uint64_t bucket
     cdef int place
-    dense_rows = sparse_length = 0
+    units = 0
     for ranked in range(common + rare):
         row = order[ranked]
         first = ends[row - 1] if row else 0
@@ -130,20 +134,17 @@ def _lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, con
             (<CommonBucket *>&common_table[bucket, 0]).filter |= rare_bits(keys[row])
             continue
         bucket, place = take_place(common_table, keys[row], COMMON_PLACES)
+        common_table[bucket, COMMON_PLACES + place] = <uint32_t>units
         if ENOUGH * length >= classes:
-            common_table[bucket, COMMON_PLACES + place] = DENSE | <uint32_t>dense_rows
+            common_table[bucket, COMMON_PLACES + place] |= DENSE
             for at in range(first, ends[row]):
-                dense[dense_rows, numbers[at]] = weights[at]
-            dense_rows += 1
+                (<int16_t *>&rows[units, 0])[numbers[at]] = weights[at]
+            units += units_of(width)
         else:
-            common_table[bucket, COMMON_PLACES + place] = <uint32_t>sparse_length
-            sparse[sparse_length] = <uint32_t>length
-            write_pairs(<Pair *>&sparse[sparse_length] + 1, numbers, weights, first, ends[row])
-            sparse_length += 1 + length
-    return {
-        "common": np.asarray(common_table), "dense": np.asarray(dense), "sparse": np.asarray(sparse),
-        "rare": np.asarray(rare_table),
-    }
+            rows[units, 0] = <uint32_t>length
+            write_pairs(<Pair *>&rows[units, 0] + 1, numbers, weights, first, ends[row])
+            units += units_of_sparse(length)
+    return {"common": np.asarray(common_table), "rows": np.asarray(rows), "rare": np.asarray(rare_table)}
 
 
 cdef void write_pairs(Pair *pairs, const uint16_t[::1] numbers, const int16_t[::1] weights, int64_t first,

@@ -1,6 +1,6 @@
 """The innermost loops of the parser; kernels.h explains them."""
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t
+from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t
 
 cdef extern from "kernels.h" nogil:
     enum:
@@ -16,8 +16,6 @@ cdef extern from "kernels.h" nogil:
 
     void prefetch "covington_prefetch" (const void *address)
     int match "covington_match" (const uint32_t *numbers, uint32_t wanted)
-    void sum_part "covington_part" (int16_t *part, const int16_t *const *rows, int count, int length)
-    void sum_total "covington_total" (int32_t *total, const int16_t *const *rows, int count, int length)
-    void add_to_part "covington_add_to_part" (int16_t *scores, int classes, const Sparse *features, int count)
-    void add_to_total "covington_add_to_total" (int32_t *scores, int classes, const Sparse *features, int count)
-    int best_of "covington_best" (const int32_t *scores, int count)
+    void sum_rows "covington_sum" (int16_t *total, const int16_t *const *rows, int count, int length)
+    void add_sparse "covington_add" (int16_t *scores, int classes, const Sparse *features, int count)
+    int best_of "covington_best" (const int16_t *scores, int count)

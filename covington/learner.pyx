@@ -20,8 +20,9 @@ from covington.hashing cimport SEED, finish, mix
 from covington.recording cimport Recorder
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
-    LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, first_class, left_arc, left_arc_is_monotonic, no_arc, release,
-    reserve, right_arc, right_arc_is_monotonic, shift, start,
+    LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, arc_class, is_repair, label_of, left_arc,
+    left_arc_is_monotonic, no_arc, release, repair_class, reserve, right_arc, right_arc_is_monotonic, shift, start,
+    transition_of,
 )
 from covington.weights cimport UNIT, Weights
 
@@ -40,10 +41,11 @@ cdef inline uint64_t draw(uint64_t *state) noexcept nogil:
     return finish(mix(SEED, state[0]))
 
 
-# The best class of each transition: (score, class) by Transition.
+# By Transition: the best way to take it, named by a plain class, or -1; its score; the class that the score is of.
 cdef struct Choice:
     int64_t score[4]
     int number[4]
+    int scored[4]
 
 
 cdef enum:
@@ -97,7 +99,7 @@ cdef class Learner:
         self.explore = explore
         self.explore_from = explore_from
         self.seed = seed
-        self.classes = 2 + (4 if own_repairs else 2) * labels
+        self.classes = 2 + 2 * labels + 2 * own_repairs
         self.own_repairs = own_repairs
         self.version = 1
         self.scores = <int64_t *>calloc((1 + PARTS) * self.classes, sizeof(int64_t))
@@ -182,33 +184,46 @@ cdef class Learner:
         for group in range(FIRST_OPEN, GROUPS):
             self.add(weights, values, group, self.scores)
 
-    cdef int correct(self, Weights weights, const uint64_t *values, int wanted, int predicted) except -1 nogil:
-        """One update: towards the wanted class, away from the predicted one."""
+    cdef int correct(self, Weights weights, const uint64_t *values, const Choice *choice, int wanted,
+                     int predicted) except -1 nogil:
+        """One update: towards the wanted transition and label, away from the predicted ones."""
         cdef uint64_t keys[MOST_KEYS]
         cdef uint64_t cells[MOST_CELLS]
-        cdef int group, count = 0
+        cdef int group, count = 0, transition = transition_of(wanted, self.labels)
+        cdef int up = self.scored(choice, wanted), down = self.scored(choice, predicted)
         for group in range(GROUPS):
             load_cells(&self.program.groups[group], &self.c, self.nodes, values, self.program.width, cells)
             count += make_keys(&self.program.groups[group], cells, keys + count)
-        weights.update(keys, count, wanted, UNIT)
-        weights.update(keys, count, predicted, -UNIT)
+        if up != down:
+            weights.update(keys, count, up, UNIT)
+            weights.update(keys, count, down, -UNIT)
+        if up != wanted and wanted != choice.number[transition]:    # a repair with another label than the best one
+            weights.update(keys, count, wanted, UNIT)
+            weights.update(keys, count, choice.number[transition], -UNIT)
         self.version += 1
         return 0
 
+    cdef inline int scored(self, const Choice *choice, int number) noexcept nogil:
+        """The class whose score decides about a transition with its label."""
+        cdef int transition = transition_of(number, self.labels)
+        return number if choice.scored[transition] == choice.number[transition] else choice.scored[transition]
+
     cdef void choose(self, Choice *choice) noexcept nogil:
-        """The best class for each transition; arcs that the system forbids have no class."""
+        """The best label for each transition; arcs that the system forbids have none."""
         cdef int label, first, best, transition
         cdef const int64_t *scores = self.scores
         for transition in range(2):
+            choice.number[transition] = choice.scored[transition] = transition
             choice.score[transition] = scores[transition]
-            choice.number[transition] = transition
         for transition in range(2, 4):
-            best = first = first_class(&self.c, transition, self.labels, self.own_repairs)
+            best = first = arc_class(transition, 0, self.labels)
             for label in range(1, self.labels):
                 if scores[first + label] > scores[best]:
                     best = first + label
-            choice.score[transition] = scores[best]
-            choice.number[transition] = best
+            choice.number[transition] = choice.scored[transition] = best
+            if self.own_repairs and is_repair(&self.c, transition):
+                choice.scored[transition] = repair_class(transition, self.labels)
+            choice.score[transition] = scores[choice.scored[transition]]
         if self.c.i == 0 or (self.oracle <= MONOTONIC and not left_arc_is_monotonic(&self.c)):
             choice.number[<int>LEFT_ARC] = -1
         if self.oracle <= MONOTONIC and not right_arc_is_monotonic(&self.c):
@@ -223,23 +238,24 @@ cdef class Learner:
         )
 
     cdef int accepted(self, const Choice *choice, const Costs *costs, int transition) noexcept nogil:
-        """The class by which an optimal transition may be taken, or -1.
+        """The class that names how an optimal transition may be taken, or -1.
 
         A gold arc must carry its gold label; a wrong arc that costs nothing may carry any.
         """
         if costs.loss[transition] != costs.best or choice.number[transition] < 0:
             return -1
         if transition == LEFT_ARC and costs.left_is_gold:
-            return first_class(&self.c, LEFT_ARC, self.labels, self.own_repairs) + self.gold.label[self.c.i]
+            return arc_class(LEFT_ARC, self.gold.label[self.c.i], self.labels)
         if transition == RIGHT_ARC and costs.right_is_gold:
-            return first_class(&self.c, RIGHT_ARC, self.labels, self.own_repairs) + self.gold.label[self.c.j]
+            return arc_class(RIGHT_ARC, self.gold.label[self.c.j], self.labels)
         if transition >= LEFT_ARC and not self.is_welcome(self.c.i if transition == LEFT_ARC else self.c.j):
             return -1
         return choice.number[transition]
 
     cdef int target(self, const Choice *choice, const Costs *costs) noexcept nogil:
-        """The class an update moves towards, or -1."""
+        """The class that names what an update moves towards, or -1."""
         cdef int transition, number, best = -1
+        cdef int64_t score, highest = 0
         if self.target_rule != BEST:
             if costs.left_is_gold and self.accepted(choice, costs, LEFT_ARC) >= 0:
                 return self.accepted(choice, costs, LEFT_ARC)
@@ -255,8 +271,11 @@ cdef class Learner:
                 return best
         for transition in range(4):
             number = self.accepted(choice, costs, transition)
-            if number >= 0 and (best < 0 or self.scores[number] > self.scores[best]):
-                best = number
+            if number < 0:
+                continue
+            score = self.scores[self.scored(choice, number)]
+            if best < 0 or score > highest:
+                best, highest = number, score
         return best
 
     cdef int take(self, int number) noexcept nogil:
@@ -268,10 +287,10 @@ cdef class Learner:
             shift(&self.c)
         elif number == 1:
             no_arc(&self.c)
-        elif (number - 2) // self.labels % 2 == 0:
-            left_arc(&self.c, (number - 2) % self.labels)
+        elif transition_of(number, self.labels) == LEFT_ARC:
+            left_arc(&self.c, label_of(number, self.labels))
         else:
-            right_arc(&self.c, (number - 2) % self.labels)
+            right_arc(&self.c, label_of(number, self.labels))
         return self.is_wrong(i) + self.is_wrong(j) - before
 
     cdef inline int is_wrong(self, int word) noexcept nogil:
@@ -309,7 +328,7 @@ cdef class Learner:
             if self.accepted(&choice, &costs, predicted) != number:
                 wanted = self.target(&choice, &costs)
                 if wanted >= 0:
-                    self.correct(weights, values, wanted, number)
+                    self.correct(weights, values, &choice, wanted, number)
                     updates += 1
                     if not (exploring and (draw(random) >> 11) * (1.0 / 9007199254740992.0) < self.explore):
                         number = wanted

@@ -25,7 +25,7 @@ from covington.training import TrainingOptions
 
 TOO_LONG = "too-long"
 #: the arrays of a model file, in the order FrozenWeights takes them
-ARRAYS = ("common", "dense", "sparse", "rare", "gate_filter")
+ARRAYS = ("common", "rows", "rare", "gate_filter")
 
 
 @dataclass
@@ -142,7 +142,7 @@ class Parser:
                 {
                     "i": i,
                     "j": j,
-                    "transition": TRANSITIONS[number if number < 2 else 2 + arc % 2],
+                    "transition": TRANSITIONS[number if number < 2 else 2 + arc],
                     "label": None if number < 2 else self.labels[label],
                     "score": score * self.scale,
                     "margin": margin * self.scale,

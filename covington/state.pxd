@@ -78,16 +78,30 @@ cdef inline bint right_arc_is_monotonic(Configuration *c) noexcept nogil:
     return c.head[c.j] == c.nothing and not is_ancestor(c.head, c.j, c.i)
 
 
-cdef inline int first_class(const Configuration *c, int transition, int labels, bint own_repairs) noexcept nogil:
-    """The first of the classes, one per label, by which LeftArc or RightArc can be taken in a configuration.
-
-    The classes are Shift, NoArc, a block of LeftArcs and a block of RightArcs; with `own_repairs` the same two blocks
-    again, for arcs that take another arc away.
-    """
-    cdef int first = 2, dependent = c.i, head = c.j
+cdef inline bint is_repair(const Configuration *c, int transition) noexcept nogil:
+    """Would LeftArc or RightArc take another arc away?"""
+    cdef int dependent = c.i, head = c.j
     if transition == RIGHT_ARC:
-        first += labels
         dependent, head = head, dependent
-    if own_repairs and (c.head[dependent] != c.nothing or is_ancestor(c.head, dependent, head)):
-        first += 2 * labels
-    return first
+    return c.head[dependent] != c.nothing or is_ancestor(c.head, dependent, head)
+
+
+# The classes of the classifier are Shift, NoArc, a LeftArc and a RightArc for every label and, where repairs have
+# classes of their own, one LeftArc and one RightArc that take another arc away. A repair's label is the one that
+# scores best among the plain arcs, so a transition and its label are named by the class of the plain arc.
+
+cdef inline int arc_class(int transition, int label, int labels) noexcept nogil:
+    return 2 + (transition == RIGHT_ARC) * labels + label
+
+
+cdef inline int repair_class(int transition, int labels) noexcept nogil:
+    return 2 + 2 * labels + (transition == RIGHT_ARC)
+
+
+cdef inline int transition_of(int number, int labels) noexcept nogil:
+    """The transition that a class stands for (a plain one)."""
+    return number if number < 2 else LEFT_ARC if number < 2 + labels else RIGHT_ARC
+
+
+cdef inline int label_of(int number, int labels) noexcept nogil:
+    return (number - 2) % labels

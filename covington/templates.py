@@ -58,6 +58,8 @@ L0.x+L0l'.x+R0.x L0.x+L0r'.x+R0.x L0.x+R0.x+R0l'.x L0.x+R0.x+R0h.x
 L0.p+R0.pd+CL.p L0.p+R0.p+CR.p
 L0.xl+R0.x L0.pl+R0.p L0.x+R0.xl L0.pvl+R0.p L0.pvr+R0.p L0.p+R0.pvl
 L0.psr+R0.p L0.psl+R0.p L0.p+R0.psl
+L0.c R0.c L0.f R0.f L2.x R3.x
+L0.x+L0r'.l+R0.x L0.x+R0.x+R0l'.l L0.x+CR.x+R0.x L0.x+CL.x+R0.x R0.x+R1.x+R2.x
 """
 )
 
@@ -89,8 +91,9 @@ STATE_ATTRIBUTES = ("l", "d", "vl", "vr", "sl", "sr")
 
 #: Templates of one group are looked up together, and the sum of their scores is kept for as long as what they depend on
 #: does not change, or remembered for when the same values meet again. A focus word has groups for the word itself, for
-#: its heads and for its dependents on each side. A pair has groups that look only at tags: of the two words, with
-#: their distance, with what is known of their arcs, and of the words that their arcs lead to. "pair" is the rest.
+#: its heads and for its dependents on each side. A pair has groups that look only at tags: of the two words (the plain
+#: tags go with the distance), with what is known of their arcs, and of the words that their arcs lead to. "pair" is the
+#: rest.
 GROUPS = (
     *("left word", "left head", "left left", "left right"),
     *("right word", "right head", "right left"),
@@ -139,7 +142,9 @@ class Template:
         if any(set(atom.word) & MANY_VALUED for atom in self.atoms):
             return "pair"
         if nodes <= {"L0", "R0"}:
-            return "pair tags" if not state else "pair distance" if state == {"d"} else "pair arcs"
+            if state:
+                return "pair distance" if state == {"d"} else "pair arcs"
+            return "pair distance" if all(atom.word == "p" for atom in self.atoms) else "pair tags"
         moving = nodes - FIXED_NODES
         return "pair family" if moving and nodes - moving <= {"L0", "R0"} and not state else "pair"
 

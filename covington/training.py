@@ -21,7 +21,7 @@ from covington.frozen import lay_out, make_filter
 from covington.learner import Learner
 from covington.oracle import ORACLES, ROOTS
 from covington.sentences import Sentences
-from covington.templates import SETS, parse_template, template_set
+from covington.templates import SETS, template_set
 from covington.weights import Weights
 
 #: rule → are premature guesses accepted, are wrong arcs accepted that replace another arc?
@@ -47,9 +47,10 @@ class TrainingOptions:
     target: what an update moves towards. `canonical`: the gold arc if optimal, else Shift, else NoArc, else the
         best-scoring free arc; `best`: the best-scoring optimal transition.
     explore, explore_from: from that epoch on, the probability of following a wrong prediction.
-    repairs: `own` gives arcs that take another arc away weights of their own; `shared` is the paper's way, one class
-        per arc and label. Of no meaning for monotonic systems.
-    tag: the column that the templates' PoS tag `p` is read from.
+    repairs: `own` gives arcs that take another arc away two classes of their own, one to each side, and the label
+        that scores best without them; `shared` is the paper's way, one class per arc and label. Of no meaning for
+        monotonic systems.
+    tag: the column that the templates' PoS tag `p` is read from, or `upos+xpos`, both together.
     """
 
     oracle: str = "upper"
@@ -71,7 +72,7 @@ class TrainingOptions:
             ("root", ROOTS),
             ("accept", tuple(ACCEPT)),
             ("target", TARGET),
-            ("tag", ("upos", "xpos")),
+            ("tag", encoding.TAGS),
             ("repairs", REPAIRS),
         ):
             if getattr(self, name) not in allowed:
@@ -94,8 +95,8 @@ class TrainingOptions:
         return self.repairs == "own" and not self.monotonic
 
     def classes(self, labels: int) -> int:
-        """Shift, NoArc, and an arc to the left and to the right for every label."""
-        return 2 + (4 if self.own_repairs else 2) * labels
+        """Shift, NoArc, an arc to the left and to the right for every label, and for those that replace another."""
+        return 2 + 2 * labels + (2 if self.own_repairs else 0)
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -160,7 +161,7 @@ class Survey:
 
     def templates(self, options: TrainingOptions) -> list[str]:
         """The names of the templates that this data has the columns for."""
-        if options.tag not in self.columns:
+        if not set(options.tag.split("+")) <= self.columns:
             raise DataError(f"the training data has no tags in column {options.tag!r}")
         return template_set(options.templates, set(self.columns))
 
@@ -289,7 +290,7 @@ def freeze(
     arrays = weights.arrays()
     average = arrays["sums"] / (max(weights.steps, 1) * 1024.0)
     average[np.abs(average) < prune] = 0.0
-    scale = _scale(arrays, average, weights.classes, found.templates(options))
+    scale = _scale(arrays, average, weights.classes, len(found.templates(options)))
     rounded = np.rint(average / scale).astype(np.int16)
     frozen = lay_out(weights.classes, arrays["keys"], arrays["ends"], arrays["classes"], rounded)
     gates = np.array(Program(found.templates(options)).gate_numbers, np.uint64)
@@ -309,18 +310,12 @@ def freeze(
     return model_file.write(path, metadata, frozen)
 
 
-def _scale(arrays: Mapping[str, Any], average: Any, classes: int, templates: list[str]) -> float:
-    """The value of a weight of 1, so that no part of the scores can leave 16 bits, rounding included.
-
-    A part is the sum of one weight for each template of a group; the pair's weights are added to the total one by one.
-    """
+def _scale(arrays: Mapping[str, Any], average: Any, classes: int, templates: int) -> float:
+    """The value of a weight of 1, so that no sum of one weight for each template leaves 16 bits, rounding included."""
     numbers = np.repeat((arrays["keys"] & NUMBER_BITS).astype(np.int64), np.diff(arrays["ends"], prepend=0))
-    groups = [parse_template(name).group for name in templates]
-    largest = float(np.abs(average).max(initial=1e-9))
+    largest = 1e-9
     for sign in (1.0, -1.0):
-        highest = np.zeros((len(templates) + 1, classes))
+        highest = np.zeros((templates + 1, classes))
         np.maximum.at(highest.reshape(-1), numbers * classes + arrays["classes"], sign * average)
-        for group in set(groups) - {"pair"}:
-            parts = [1 + number for number, name in enumerate(groups) if name == group]
-            largest = max(largest, float(highest[parts].sum(axis=0).max()))
-    return largest / (32767 - len(templates))
+        largest = max(largest, float(highest.sum(axis=0).max()))
+    return largest / (32767 - templates)

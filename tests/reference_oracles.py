@@ -112,13 +112,24 @@ def accepted(
     return [transition for transition in best if not is_premature(c, transition, gold_arcs, system)]
 
 
+#: of a transition: what decides about it, and what decides between the labels of a repair
+Score = tuple[float, float]
+
+
+def highest(choices: Sequence[Transition], scores: Mapping[Transition, Score]) -> Transition:
+    """The best-scoring transition, the first if there are several, with its best-scoring label."""
+    top = max(scores[transition][0] for transition in choices)
+    best = [transition for transition in choices if scores[transition][0] == top]
+    return max((t for t in best if t.name == best[0].name), key=lambda transition: scores[transition][1])
+
+
 def target(
     c: Configuration,
     gold_arcs: frozenset[Arc],
     oracle: str,
     root: Root,
     rule: str,
-    scores: Mapping[Transition, float],
+    scores: Mapping[Transition, Score],
     labels: Sequence[str] = ("",),
 ) -> Transition | None:
     """The transition an update moves towards; None if no transition is accepted.
@@ -131,7 +142,7 @@ def target(
         gold_choice = [t for t in choices if arc_of(c, t) in gold_arcs]
         plain = [t for t in (SHIFT, NO_ARC) if t in choices]
         if rule == "R2 plain":
-            plain.sort(key=lambda transition: -scores[transition])
+            plain.sort(key=lambda transition: -scores[transition][0])
         if gold_choice or plain:
             return [*gold_choice, *plain][0]
-    return max(choices, key=lambda transition: scores[transition], default=None)
+    return highest(choices, scores) if choices else None

@@ -49,15 +49,16 @@ class Random:
         return order
 
 
-#: a transition, and whether it takes an arc away
-Class = tuple[Transition, bool]
+#: a transition with its label, or a repair: an arc that takes another one away, with any label
+Class = Transition | str
 
 
 @dataclass
 class Perceptron:
     """Weights by (feature, class), and their sums over the steps, for averaging.
 
-    A class is a transition; with `own_repairs` an arc that takes another one away is a class of its own.
+    With `own_repairs` an arc that takes another one away is decided about by a class of its own, and its label is the
+    one that scores best otherwise.
     """
 
     labels: Sequence[str]
@@ -89,30 +90,37 @@ class Perceptron:
                     continue
                 fired = features(c, sentence, self.root)
                 classes = {
-                    transition: (
-                        transition,
-                        self.own_repairs and not c.arcs <= system.apply(c, transition).arcs,
-                    )
+                    transition: transition.name
+                    if self.own_repairs and not c.arcs <= system.apply(c, transition).arcs
+                    else transition
                     for transition in system.transitions(c, self.labels)
                 }
                 scores = {
-                    transition: sum(self.weights[feature, kind] for feature in fired)
+                    transition: (self.score(fired, kind), self.score(fired, transition))
                     for transition, kind in classes.items()
                 }
                 self.steps += 1
-                predicted = max(scores, key=lambda transition: scores[transition])
+                predicted = oracles.highest(list(scores), scores)
                 followed, update = predicted, False
                 arguments = (c, gold, self.oracle, self.root, self.rule)
                 if predicted not in oracles.accepted(*arguments, self.labels):
                     wanted = oracles.target(*arguments, scores, self.labels)
                     if wanted is not None:
                         update = True
-                        self.update(fired, classes[wanted], 1)
-                        self.update(fired, classes[predicted], -1)
+                        if classes[wanted] != classes[predicted]:
+                            self.update(fired, classes[wanted], 1)
+                            self.update(fired, classes[predicted], -1)
+                        named = oracles.highest([t for t in scores if t.name == wanted.name], scores)
+                        if classes[wanted] == wanted.name and wanted != named:
+                            self.update(fired, wanted, 1)
+                            self.update(fired, named, -1)
                         if not (exploring and (random.draw() >> 11) / (1 << 53) < self.explore):
                             followed = wanted
                 yield number, *to_heads(c, self.root), update
                 c = system.apply(c, followed)
+
+    def score(self, fired: list[str], kind: Class) -> int:
+        return sum(self.weights[feature, kind] for feature in fired)
 
     def update(self, fired: list[str], kind: Class, change: int) -> None:
         for feature in fired:
@@ -120,11 +128,11 @@ class Perceptron:
             self.late[feature, kind] += self.steps * change
 
     def class_of(self, kind: Class) -> int:
-        transition, repair = kind
-        if transition in (SHIFT, NO_ARC):
-            return 0 if transition == SHIFT else 1
-        block = (transition.name == "RightArc") + 2 * repair
-        return 2 + block * len(self.labels) + self.labels.index(transition.label)
+        if isinstance(kind, str):
+            return 2 + 2 * len(self.labels) + (kind == "RightArc")
+        if kind in (SHIFT, NO_ARC):
+            return 0 if kind == SHIFT else 1
+        return 2 + (kind.name == "RightArc") * len(self.labels) + self.labels.index(kind.label)
 
     def table(self) -> list[tuple[int, int, int]]:
         """(class, weight, sum over the steps) of every weight that was ever touched, sorted."""

@@ -26,7 +26,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (target / "gold.conllu").write_text(as_conllu(gold), encoding="utf-8")
     (target / "system.conllu").write_text(as_conllu(system), encoding="utf-8")
     for oracle in ("monotonic", "upper"):
-        options = TrainingOptions(oracle=oracle, templates="paper", target="best")
+        options = TrainingOptions(
+            oracle=oracle, templates="paper", accept="all", target="best", repairs="shared"
+        )
         found = survey([gold])
         weights = Weights(found.classes(options))
         shard = prepare([gold], options, found)

@@ -151,7 +151,7 @@ def test_a_gold_arc_must_carry_its_label_and_a_wrong_free_arc_any() -> None:
 def test_the_three_rules() -> None:
     gold = tree([3, 1, 0])
     c = from_heads([0, 0, 0], 1, 2, "implicit")  # gold 1 → 2 is possible now; 2 → 1 would be premature
-    scores = {SHIFT: 1.0, NO_ARC: 3.0, LEFT_ARC: 9.0, RIGHT_ARC: 2.0}
+    scores = {SHIFT: (1.0, 0.0), NO_ARC: (3.0, 0.0), LEFT_ARC: (9.0, 0.0), RIGHT_ARC: (2.0, 0.0)}
     assert oracles.optimal(c, gold, "lower", "implicit") == [RIGHT_ARC]
     assert oracles.target(c, gold, "lower", "implicit", "R2", scores) == RIGHT_ARC
     c = from_heads([0, 0, 0, 0], 1, 2, "implicit")

@@ -16,7 +16,7 @@ import json
 import os
 from pathlib import Path
 
-from covington import bounds, bounds_report, report
+from covington import bounds, bounds_report, encoding, report
 from covington.errors import OptionError
 from covington.reading import read_sentences
 from covington.training import TrainingOptions
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="(%(default)s); the bounds are proved for the explicit root",
     )
     parser.add_argument("--templates", default="paper", help="(%(default)s)")
-    parser.add_argument("--tag", default="upos", choices=["upos", "xpos"], help="(%(default)s)")
+    parser.add_argument("--tag", default="upos", choices=encoding.TAGS, help="(%(default)s)")
     parser.add_argument(
         "--explore", type=float, default=0.1, help="probability of following a wrong prediction (%(default)s)"
     )

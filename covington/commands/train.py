@@ -33,7 +33,7 @@ _HELP = {
     "explore_from": "first epoch that does so",
     "epochs": "how often the corpus is gone through",
     "seed": "for the order of sentences and for exploration",
-    "tag": "column of the part-of-speech tag",
+    "tag": "column of the part-of-speech tag: upos, xpos or upos+xpos",
 }
 
 
