@@ -267,7 +267,7 @@ def load(run: Run, folder: Path) -> dict[str, Any] | None:
         matches = False
     if not matches:
         raise DataError("not the result of this run; delete it to make it again", source=str(path))
-    return result
+    return result | {"system": run.system}  # another comparison may have had another name for it
 
 
 def make(

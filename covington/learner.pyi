@@ -12,7 +12,7 @@ class Learner:
         oracle: int,
         explicit_root: bool,
         own_repairs: bool,
-        target_rule: int,
+        towards_best: bool,
         guesses: bool,
         idle_repairs: bool,
         explore: float,

@@ -29,12 +29,6 @@ from covington.weights cimport UNIT, Weights
 import numpy as np
 
 
-cdef enum:      # in the order of training.TARGET
-    CANONICAL = 0
-    PLAIN = 1
-    BEST = 2
-
-
 cdef inline uint64_t draw(uint64_t *state) noexcept nogil:
     """A random number; the sequence depends on nothing but the seed."""
     state[0] += <uint64_t>0x9E3779B97F4A7C15
@@ -65,7 +59,7 @@ cdef class Learner:
     cdef int oracle
     cdef bint explicit_root
     cdef bint own_repairs           # do arcs that replace another have classes of their own?
-    cdef int target_rule            # see training.TARGET
+    cdef bint towards_best          # is the target of an update the best-scoring optimal transition?
     cdef bint guesses               # are premature guesses accepted?
     cdef bint idle_repairs          # are wrong arcs accepted that replace another arc?
     cdef double explore
@@ -87,13 +81,12 @@ cdef class Learner:
     cdef public Recorder recorder   # writes down the configurations that are met, if there is one
 
     def __cinit__(self, Program program, int labels, int oracle, bint explicit_root, bint own_repairs,
-                  int target_rule, bint guesses,
-                  bint idle_repairs, double explore, int explore_from, uint64_t seed):
+                  bint towards_best, bint guesses, bint idle_repairs, double explore, int explore_from, uint64_t seed):
         self.program = program
         self.labels = labels
         self.oracle = oracle
         self.explicit_root = explicit_root
-        self.target_rule = target_rule
+        self.towards_best = towards_best
         self.guesses = guesses
         self.idle_repairs = idle_repairs
         self.explore = explore
@@ -256,19 +249,14 @@ cdef class Learner:
         """The class that names what an update moves towards, or -1."""
         cdef int transition, number, best = -1
         cdef int64_t score, highest = 0
-        if self.target_rule != BEST:
+        if not self.towards_best:
             if costs.left_is_gold and self.accepted(choice, costs, LEFT_ARC) >= 0:
                 return self.accepted(choice, costs, LEFT_ARC)
             if costs.right_is_gold and self.accepted(choice, costs, RIGHT_ARC) >= 0:
                 return self.accepted(choice, costs, RIGHT_ARC)
             for transition in range(2):
                 if costs.loss[transition] == costs.best:
-                    if self.target_rule == CANONICAL:
-                        return transition
-                    if best < 0 or self.scores[transition] > self.scores[best]:
-                        best = transition
-            if best >= 0:
-                return best
+                    return transition
         for transition in range(4):
             number = self.accepted(choice, costs, transition)
             if number < 0:

@@ -28,11 +28,10 @@ from covington.weights import Weights
 ACCEPT = {
     "all": (True, True),
     "no-guess": (False, True),
-    "no-idle-repair": (True, False),
     "careful": (False, False),
 }
 REPAIRS = ("own", "shared")
-TARGET = ("canonical", "plain", "best")
+TARGET = ("canonical", "best")
 MIXING = ("uniform", "updates")
 NUMBER_BITS = np.uint64(0xFF)  # of a key: which template it is of
 MOST_LABELS = 16_000  # up to four classes each, numbered with 16 bits
@@ -42,8 +41,8 @@ MOST_LABELS = 16_000  # up to four classes each, numbered with 16 bits
 class TrainingOptions:
     """How to train. docs/learning-rules.md says how the defaults were found and what is not yet known of them.
 
-    accept: which optimal transitions need no update. `all`, or `no-guess`: not a wrong arc to a word that has no
-        head yet while its gold arc can still be built.
+    accept: which optimal transitions need no update. `all`; `no-guess`: not a wrong arc to a word that has no head yet
+        while its gold arc can still be built; `careful`: nor a wrong arc that replaces another.
     target: what an update moves towards. `canonical`: the gold arc if optimal, else Shift, else NoArc, else the
         best-scoring free arc; `best`: the best-scoring optimal transition.
     explore, explore_from: from that epoch on, the probability of following a wrong prediction.
@@ -225,7 +224,7 @@ def prepare(batches: Iterable[pa.RecordBatch], options: TrainingOptions, found: 
         ORACLES.index(options.oracle),
         options.root == "explicit",
         options.own_repairs,
-        TARGET.index(options.target),
+        options.target == "best",
         *ACCEPT[options.accept],
         options.explore,
         options.explore_from,

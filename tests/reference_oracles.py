@@ -93,6 +93,12 @@ def is_premature(
     return any(dependent == arc.dependent for _, dependent in reachable(c, gold, system))
 
 
+def is_idle(c: Configuration, transition: Transition, gold_arcs: frozenset[Arc]) -> bool:
+    """A wrong arc to a word that has a head."""
+    arc = arc_of(c, transition)
+    return arc is not None and arc not in gold_arcs and arc.dependent in heads_in(c.arcs)
+
+
 def accepted(
     c: Configuration,
     gold_arcs: frozenset[Arc],
@@ -101,15 +107,17 @@ def accepted(
     rule: str,
     labels: Sequence[str] = ("",),
 ) -> list[Transition]:
-    """The transitions after which no update is made: R1, R2 all optimal ones; R3 no premature guess.
+    """The transitions after which no update is made: R1, R2 all optimal ones; R3 no premature guess; R4 nor idle repair.
 
     R3 may leave none (a guess that breaks a cycle can be better than all else): then there is no target either.
     """
     best = optimal(c, gold_arcs, oracle, root, labels)
-    if rule != "R3":
-        return best
     system = system_of(oracle, root)
-    return [transition for transition in best if not is_premature(c, transition, gold_arcs, system)]
+    if rule in ("R3", "R4"):
+        best = [transition for transition in best if not is_premature(c, transition, gold_arcs, system)]
+    if rule == "R4":
+        best = [transition for transition in best if not is_idle(c, transition, gold_arcs)]
+    return best
 
 
 #: of a transition: what decides about it, and what decides between the labels of a repair
@@ -134,15 +142,13 @@ def target(
 ) -> Transition | None:
     """The transition an update moves towards; None if no transition is accepted.
 
-    R1: the best-scoring optimal one. R2, R3: the gold arc if optimal, else Shift, else NoArc; the
-    best-scoring wrong arc only when nothing else is optimal. R2 plain: of Shift and NoArc the better-scoring one.
+    R1: the best-scoring optimal one. R2, R3, R4: the gold arc if optimal, else Shift, else NoArc; the
+    best-scoring wrong arc only when nothing else is optimal.
     """
     choices = accepted(c, gold_arcs, oracle, root, rule, labels)
     if rule != "R1":
         gold_choice = [t for t in choices if arc_of(c, t) in gold_arcs]
         plain = [t for t in (SHIFT, NO_ARC) if t in choices]
-        if rule == "R2 plain":
-            plain.sort(key=lambda transition: -scores[transition][0])
         if gold_choice or plain:
             return [*gold_choice, *plain][0]
     return highest(choices, scores) if choices else None

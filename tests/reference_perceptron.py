@@ -16,8 +16,8 @@ SEED = 0x51ED2701
 RULES = {
     ("all", "best"): "R1",
     ("all", "canonical"): "R2",
-    ("all", "plain"): "R2 plain",
     ("no-guess", "canonical"): "R3",
+    ("careful", "canonical"): "R4",
 }
 
 

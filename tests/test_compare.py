@@ -76,6 +76,11 @@ def test_markdown(finished: Path) -> None:
     assert "covington compare" in text and "average" in text
 
 
+def test_markup_in_names_stays_text(finished: Path) -> None:
+    page = (finished / "out.html").read_text(encoding="utf-8")
+    assert "UD_&lt;b&gt;Two" in page and "UD_<b>Two" not in page
+
+
 def test_resuming_makes_only_what_is_missing(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = sorted((finished / "runs").glob("*.json"))
     assert len(files) == 8
