@@ -107,7 +107,9 @@ def accepted(
     rule: str,
     labels: Sequence[str] = ("",),
 ) -> list[Transition]:
-    """The transitions after which no update is made: R1, R2 all optimal ones; R3 no premature guess; R4 nor idle repair.
+    """The transitions after which no update is made.
+
+    R1, R2: all optimal ones. R3: no premature guess. R4: nor an idle repair.
 
     R3 may leave none (a guess that breaks a cycle can be better than all else): then there is no target either.
     """
