@@ -20,12 +20,11 @@ from covington.features cimport (
 )
 from covington.frozen cimport IN_DENSE, Found, FrozenWeights, Tables, call, find, may_know, open_row
 from covington.hashing cimport finish, mix
-from covington.kernels cimport Sparse, add_sparse, best_of, prefetch, sum_rows
+from covington.kernels cimport Sparse, add_sparse, largest_of, prefetch, sum_rows
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
     CYCLE_ARC, LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, arc_class, attach, detach, find_open_words,
-    is_repair, label_of, left_arc, left_arc_is_monotonic, no_arc, release, repair_class, reserve, right_arc,
-    right_arc_is_monotonic, shift, start, transition_of,
+    is_repair, label_of, left_arc, no_arc, release, repair_class, reserve, right_arc, shift, start, transition_of,
 )
 
 import numpy as np
@@ -117,6 +116,8 @@ cdef class Decoder:
     cdef bint single_root
     cdef int root_label
     cdef Lane lanes[LANES]
+    cdef int used                   # groups that have templates, but for PAIR
+    cdef int use[PAIR]
     cdef uint64_t factors[MOST_CELLS]   # of the values that a part was made from, in the hash of them
     cdef int places                 # of the memo of one group
     cdef uint64_t *memo             # by group (but for PAIR) and place: a hash of what a part was made from, or 0
@@ -126,7 +127,7 @@ cdef class Decoder:
 
     def __cinit__(self, FrozenWeights weights, Program program, int labels, bint explicit_root, bint monotonic,
                   bint own_repairs, int root_label):
-        cdef int lane, cell
+        cdef int lane, cell, group
         if labels < 1 or weights.classes != 2 + 2 * labels + 2 * own_repairs or not 0 <= root_label < labels:
             raise ModelError(f"a model with {weights.classes} classes does not fit {labels} labels")
         self.weights = weights
@@ -142,6 +143,10 @@ cdef class Decoder:
         self.memo_scores = <int16_t *>malloc(<size_t>PAIR * self.places * weights.width * sizeof(int16_t))
         if self.memo == NULL or self.memo_scores == NULL:
             raise MemoryError()
+        for group in range(PAIR):
+            if program.groups[group].templates > 0:
+                self.use[self.used] = group
+                self.used += 1
         for cell in range(MOST_CELLS):
             self.factors[cell] = finish(mix(MEMO_SEED, cell)) | 1
         for lane in range(LANES):
@@ -315,58 +320,62 @@ cdef class Decoder:
         """Third turn: the scores of all classes."""
         cdef const int16_t *rows[MOST_KEYS + PAIR]
         cdef Sparse sparse[MOST_KEYS]
-        cdef int width = self.weights.width, group, many = 0, few, k
+        cdef int width = self.weights.width, group, many = self.used, few, k
+        cdef const int16_t *left = self.scores_of(lane, lane.c.i)
+        cdef const int16_t *open_scores[2]
+        open_scores[0] = self.scores_of(lane, lane.c.open_first) + AS_FIRST_OPEN * width
+        open_scores[1] = self.scores_of(lane, lane.c.open_last) + AS_LAST_OPEN * width
         for k in range(1, lane.requests):
             self.make_part(lane, &lane.request[k])
-        for group in range(PAIR):
-            if self.program.groups[group].templates == 0:
-                continue
+        for k in range(self.used):
+            group = self.use[k]
             if group < RIGHT_WORD:
-                rows[many] = self.scores_of(lane, lane.c.i) + (group - LEFT_WORD) * width
+                rows[k] = left + (group - LEFT_WORD) * width
             elif group < FIRST_OPEN:
-                rows[many] = lane.right_scores + (group - RIGHT_WORD) * width
-            elif group == FIRST_OPEN:
-                rows[many] = self.scores_of(lane, lane.c.open_first) + AS_FIRST_OPEN * width
-            elif group == LAST_OPEN:
-                rows[many] = self.scores_of(lane, lane.c.open_last) + AS_LAST_OPEN * width
+                rows[k] = lane.right_scores + (group - RIGHT_WORD) * width
+            elif group < PAIR_TAGS:
+                rows[k] = open_scores[group - FIRST_OPEN]
             else:
-                rows[many] = lane.pair_scores + (group - PAIR_TAGS) * width
-            many += 1
+                rows[k] = lane.pair_scores + (group - PAIR_TAGS) * width
         few = self.sort_out(lane, &lane.request[0], rows, &many, sparse)
         sum_rows(lane.scores, rows, many, width)
         add_sparse(lane.scores, self.weights.classes, sparse, few)
 
     cdef inline int best_arc(self, Lane *lane, int transition) noexcept nogil:
-        """The best class of LeftArc or RightArc."""
-        cdef int first = arc_class(transition, 0, self.labels)
-        return first + best_of(lane.scores + first, self.labels)
+        """The best class of LeftArc or RightArc, the first if there are several."""
+        cdef int number = arc_class(transition, 0, self.labels)
+        cdef int16_t largest = largest_of(lane.scores + number, self.labels)
+        while lane.scores[number] != largest:
+            number += 1
+        return number
 
-    cdef inline int32_t score_of(self, Lane *lane, int transition, int number) noexcept nogil:
-        """The score that decides about a transition with its best class."""
-        if transition >= LEFT_ARC and self.own_repairs and is_repair(&lane.c, transition):
-            number = repair_class(transition, self.labels)
-        return lane.scores[number]
+    cdef inline int32_t score_of(self, Lane *lane, int transition) noexcept nogil:
+        """The score that decides about a transition, or NEVER where it is not allowed."""
+        if transition < LEFT_ARC:
+            return lane.scores[transition]
+        if transition == LEFT_ARC and lane.c.i == 0:
+            return NEVER
+        if (self.monotonic or self.own_repairs) and is_repair(&lane.c, transition):
+            if self.monotonic:
+                return NEVER
+            return lane.scores[repair_class(transition, self.labels)]
+        return largest_of(lane.scores + arc_class(transition, 0, self.labels), self.labels)
 
     cdef Step decide(self, Lane *lane) noexcept nogil:
         """The best transition that is allowed, with its best label."""
         cdef Step best = Step(SHIFT, lane.scores[<int>SHIFT], 0)
         cdef int32_t score, second = NEVER
-        cdef int transition, number
+        cdef int transition
         for transition in range(1, 4):
-            number = transition
-            if transition == LEFT_ARC and (
-                lane.c.i == 0 or (self.monotonic and not left_arc_is_monotonic(&lane.c))
-            ) or transition == RIGHT_ARC and self.monotonic and not right_arc_is_monotonic(&lane.c):
-                continue
-            if transition >= LEFT_ARC:
-                number = self.best_arc(lane, transition)
-            score = self.score_of(lane, transition, number)
+            score = self.score_of(lane, transition)
             if score > best.score:
                 second = best.score
-                best.number, best.score = number, score
+                best.number, best.score = transition, score
             elif score > second:
                 second = score
         best.margin = best.score - second
+        if best.number >= LEFT_ARC:
+            best.number = self.best_arc(lane, best.number)
         return best
 
     cdef void take(self, Lane *lane, int number, int32_t margin, const int32_t *gold, float *margins) noexcept nogil:

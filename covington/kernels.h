@@ -91,13 +91,11 @@ static inline void covington_add(int16_t *scores, int classes, const CovingtonSp
     }
 }
 
-/* The first of the largest scores. */
-COVINGTON_CLONES static int covington_best(const int16_t *scores, int count) {
+/* The largest of scores. */
+COVINGTON_CLONES static int16_t covington_largest(const int16_t *scores, int count) {
     int16_t largest = scores[0];
-    int best = 0;
     for (int k = 1; k < count; k++) largest = scores[k] > largest ? scores[k] : largest;
-    while (scores[best] != largest) best++;
-    return best;
+    return largest;
 }
 
 #endif

@@ -18,4 +18,4 @@ cdef extern from "kernels.h" nogil:
     int match "covington_match" (const uint32_t *numbers, uint32_t wanted)
     void sum_rows "covington_sum" (int16_t *total, const int16_t *const *rows, int count, int length)
     void add_sparse "covington_add" (int16_t *scores, int classes, const Sparse *features, int count)
-    int best_of "covington_best" (const int16_t *scores, int count)
+    int16_t largest_of "covington_largest" (const int16_t *scores, int count)

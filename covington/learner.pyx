@@ -20,9 +20,8 @@ from covington.hashing cimport SEED, finish, mix
 from covington.recording cimport Recorder
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
-    LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, arc_class, is_repair, label_of, left_arc,
-    left_arc_is_monotonic, no_arc, release, repair_class, reserve, right_arc, right_arc_is_monotonic, shift, start,
-    transition_of,
+    LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, arc_class, is_repair, label_of, left_arc, no_arc, release,
+    repair_class, reserve, right_arc, shift, start, transition_of,
 )
 from covington.weights cimport UNIT, Weights
 
@@ -214,13 +213,14 @@ cdef class Learner:
                 if scores[first + label] > scores[best]:
                     best = first + label
             choice.number[transition] = choice.scored[transition] = best
-            if self.own_repairs and is_repair(&self.c, transition):
-                choice.scored[transition] = repair_class(transition, self.labels)
+            if (self.oracle <= MONOTONIC or self.own_repairs) and is_repair(&self.c, transition):
+                if self.oracle <= MONOTONIC:
+                    choice.number[transition] = -1
+                else:
+                    choice.scored[transition] = repair_class(transition, self.labels)
             choice.score[transition] = scores[choice.scored[transition]]
-        if self.c.i == 0 or (self.oracle <= MONOTONIC and not left_arc_is_monotonic(&self.c)):
+        if self.c.i == 0:
             choice.number[<int>LEFT_ARC] = -1
-        if self.oracle <= MONOTONIC and not right_arc_is_monotonic(&self.c):
-            choice.number[<int>RIGHT_ARC] = -1
 
     cdef bint is_welcome(self, int dependent) noexcept nogil:
         """May an optimal wrong arc to this word be taken without an update?"""

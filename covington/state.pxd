@@ -68,18 +68,8 @@ cdef inline bint is_ancestor(const int32_t *head, int ancestor, int word) noexce
     return word == ancestor and word == 0
 
 
-cdef inline bint left_arc_is_monotonic(Configuration *c) noexcept nogil:
-    """Single head and acyclicity, as the monotonic system demands of LeftArc."""
-    return c.head[c.i] == c.nothing and not is_ancestor(c.head, c.i, c.j)
-
-
-cdef inline bint right_arc_is_monotonic(Configuration *c) noexcept nogil:
-    """Single head and acyclicity, as the monotonic system demands of RightArc."""
-    return c.head[c.j] == c.nothing and not is_ancestor(c.head, c.j, c.i)
-
-
 cdef inline bint is_repair(const Configuration *c, int transition) noexcept nogil:
-    """Would LeftArc or RightArc take another arc away?"""
+    """Would LeftArc or RightArc take another arc away? The monotonic system forbids it."""
     cdef int dependent = c.i, head = c.j
     if transition == RIGHT_ARC:
         dependent, head = head, dependent

@@ -272,11 +272,11 @@ def apply(heads, int i, int j, int transition, bint monotonic, bint explicit_roo
         elif transition == NO_ARC:
             no_arc(&c)
         elif transition == LEFT_ARC:
-            if c.i == 0 or (monotonic and not left_arc_is_monotonic(&c)):
+            if c.i == 0 or (monotonic and is_repair(&c, LEFT_ARC)):
                 return None
             left_arc(&c, -1)
         else:
-            if monotonic and not right_arc_is_monotonic(&c):
+            if monotonic and is_repair(&c, RIGHT_ARC):
                 return None
             right_arc(&c, -1)
         return [c.head[word] for word in range(1, n + 1)], c.i, c.j

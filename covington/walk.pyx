@@ -7,8 +7,7 @@ from covington.features cimport (
 )
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
-    Configuration, left_arc, left_arc_is_monotonic, no_arc, release, reserve, right_arc, right_arc_is_monotonic,
-    shift, start,
+    LEFT_ARC, RIGHT_ARC, Configuration, is_repair, left_arc, no_arc, release, reserve, right_arc, shift, start,
 )
 
 from covington import templates as tables
@@ -46,10 +45,10 @@ cdef class Walk:
             no_arc(&self.c)
             return False
         if name == "LeftArc" and two_words and self.c.i > 0:
-            if not self.monotonic or left_arc_is_monotonic(&self.c):
+            if not (self.monotonic and is_repair(&self.c, LEFT_ARC)):
                 return left_arc(&self.c, label) != 0
         if name == "RightArc" and two_words:
-            if not self.monotonic or right_arc_is_monotonic(&self.c):
+            if not (self.monotonic and is_repair(&self.c, RIGHT_ARC)):
                 return right_arc(&self.c, label) != 0
         raise OptionError(f"{name} is not allowed with the focus words {self.c.i} and {self.c.j}")
 
