@@ -5,7 +5,7 @@ from libc.string cimport memset
 
 from covington.conllu_columns cimport Columns, clear, close_sentence, record_batch, roll_back
 from covington.conllu_sentence cimport (
-    INCOMPLETE, NO_MEMORY, NOTHING, REJECTED, TOO_LARGE, Cursor, Sentence, read_sentence,
+    INCOMPLETE, NO_MEMORY, NOTHING, REJECTED, TOO_LARGE, Cursor, Sentence, pass_sentence, read_sentence,
 )
 from covington.text_scan cimport is_blank
 
@@ -13,7 +13,7 @@ from covington.conllu_format import format_batch
 from covington.conllu_rejects import Reject, reason, reject_batch
 from covington.errors import DataError
 
-__all__ = ["SentenceBuilder", "format_batch", "parse_bytes", "split_point"]
+__all__ = ["SentenceBuilder", "count_sentences", "format_batch", "parse_bytes", "split_point"]
 
 cdef enum:
     LARGEST_BATCH = 64 << 20  # bytes of text after which a batch is full, whatever its number of sentences
@@ -142,6 +142,23 @@ def parse_bytes(data, str source, long long first_position=0, long long first_li
     builder.bytes_in_batch = -LARGEST_INPUT  # never full
     builder.feed(data, 0, True)
     return builder.take(), reject_batch(builder.take_rejects())
+
+
+def count_sentences(data) -> int:
+    """How many sentences parse_bytes would find, good or bad: runs of lines between blank lines."""
+    cdef const unsigned char[::1] view = memoryview(data).cast("B")
+    cdef Cursor cursor
+    cdef Py_ssize_t count = 0
+    if view.shape[0] == 0:
+        return 0
+    memset(&cursor, 0, sizeof(Cursor))
+    cursor.at = <const char*>&view[0]
+    cursor.end = cursor.at + view.shape[0]
+    cursor.final = True
+    with nogil:
+        while pass_sentence(&cursor):
+            count += 1
+    return count
 
 
 cdef Py_ssize_t after_last_blank_line(const char* data, Py_ssize_t size) noexcept nogil:

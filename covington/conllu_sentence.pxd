@@ -42,3 +42,4 @@ cdef struct Sentence:
 
 
 cdef int read_sentence(Cursor* cursor, Columns* columns, Sentence* sentence) noexcept nogil
+cdef bint pass_sentence(Cursor* cursor) noexcept nogil

@@ -209,6 +209,10 @@ cdef int skip_blank_lines(Cursor* cursor) noexcept nogil:
     """Go to the first line of a sentence; a byte order mark in front of it counts as nothing."""
     cdef const char* end
     while cursor.at < cursor.end:
+        if cursor.at[0] == c"\n":
+            cursor.at += 1
+            cursor.line += 1
+            continue
         if starts_with(cursor.at, cursor.end, b"\xef\xbb\xbf", 3):
             cursor.at += 3
             continue
@@ -263,3 +267,16 @@ cdef int read_sentence(Cursor* cursor, Columns* columns, Sentence* sentence) noe
             cursor.line += 1
     check_whole(sentence)
     return READ if sentence.trouble == NONE else REJECTED
+
+
+cdef bint pass_sentence(Cursor* cursor) noexcept nogil:
+    """Go to the blank line after the next sentence, whatever it holds; whether there is one."""
+    cdef const char* end
+    if skip_blank_lines(cursor) == NOTHING:
+        return False
+    while cursor.at < cursor.end:
+        end = line_end(cursor, cursor.at)
+        if is_blank(cursor.at, end):
+            break
+        cursor.at = end if end == cursor.end else end + 1
+    return True

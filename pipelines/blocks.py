@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pyarrow.parquet as pq
 
 from covington.compression import PIECE, decompressed
-from covington.conllu import split_point
+from covington.conllu import count_sentences, split_point
 from covington.endless import KEPT, LONGEST, SLACK, Endless, passed_over, unfinished
 from covington.errors import DataError
 from covington.parquet import rows_at_a_time
@@ -35,8 +35,9 @@ _MAGIC = {
     b"\xfd7zXZ\x00": "xz",
     b"(\xb5/\xfd": "zstd",
 }
-_BLANK_LINES = re.compile(rb"\n(?:[ \t\r]*\n)+")
-_BLANK_LINE = re.compile(rb"(?m)^[ \t\r]+$")
+# no group is repeated here: the matcher would remember every repetition
+_BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
+_BLANK = re.compile(rb"[ \t\r\n]*")
 
 
 @dataclass(frozen=True)
@@ -201,31 +202,18 @@ def sentence_end(data: bytes, start: int, final: bool) -> tuple[int, int]:
 
     In that case the second number is from where on the data is of interest when more of it has come.
     """
-    found = _BLANK_LINES.search(data, start)
+    found = _BLANK_LINE.search(data, start)
     if found is None:
         return (len(data), 0) if final else (0, max(len(data) - len(unfinished(data)), start))
-    begin, end = found.span()
-    if end - begin > _BLANKS:  # blank lines for ever would otherwise have to be kept for ever
-        return begin + _BLANKS, 0
+    begin = found.start()
+    blank = _BLANK.match(data, begin, begin + _BLANKS)
+    assert blank is not None
+    end = max(found.end(), data.rindex(b"\n", begin, blank.end()) + 1)
+    if blank.end() - begin == _BLANKS:  # blank lines for ever would otherwise have to be kept for ever
+        return end, 0
     if final or data[end : end + SLACK].strip(b" \t\r") or end + SLACK < len(data):
         return end, 0
     return 0, begin
-
-
-def count_sentences(data: bytes) -> int:
-    """How many runs of lines there are between blank lines.
-
-    >>> count_sentences(b"1\\t_\\n\\n# only\\n \\n\\n1\\t_")
-    3
-    """
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n")
-    if b"\r" in data or b"\n " in data or b"\n\t" in data or data[:1] in b" \t":
-        data = _BLANK_LINE.sub(b"", data)
-    data = data.strip(b"\n")
-    while b"\n\n\n" in data:
-        data = data.replace(b"\n\n\n", b"\n\n")
-    return data.count(b"\n\n") + 1 if data else 0
 
 
 def decompressed_blocks(piece: Piece, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes | Endless]:

@@ -18,11 +18,12 @@ import pyarrow.parquet as pq
 
 from covington import schemas
 from covington.compression import decompressed
+from covington.conllu import count_sentences
 from covington.endless import Endless
 from covington.errors import OptionError
 from covington.parquet import read_parquet, write_parquet
 from covington.parser import Parser
-from covington.pipelines.blocks import byte_blocks, check_unchanged, count_sentences, kind_of
+from covington.pipelines.blocks import byte_blocks, check_unchanged, kind_of
 from covington.pipelines.shards import Report, Shard, count_tokens
 from covington.pipelines.storage import InputFile, is_local, list_inputs, open_raw, readable, whole_file
 from covington.pipelines.work import DEFAULTS, ParseOptions, parse_shard, parse_text, rejected

@@ -112,12 +112,15 @@ def test_what_is_endless_is_one_reject_by_every_way(
         ] == bad
 
 
-def test_blank_lines_without_end_are_no_sentences(small: None, tmp_path: Path) -> None:
-    text = GOOD + b"\n" * 30_000 + GOOD + b" \n" * 20_000
+@pytest.mark.parametrize("blank", [b"\n", b"\r\n", b" \t\n", b" " * 70 + b"\n", b" " * 5_000 + b"\n"])
+def test_blank_lines_without_end_are_no_sentences(blank: bytes, small: None, tmp_path: Path) -> None:
+    lines = 60_000 // len(blank)
+    text = GOOD + blank * lines + GOOD + b"bad\n\n" + blank * lines
+    good, bad = [(0, 1), (1, lines + 4)], [(2, lines + 7, "ID 'bad' where 1 was expected", b"bad\n")]
     for path, data in ((tmp_path / "a.conllu", text), (tmp_path / "a.conllu.gz", gzip.compress(text))):
         path.write_bytes(data)
-        for size in (500, 1 << 20):
-            assert rows_and_rejects(path, size) == ([(0, 1), (1, 30_004)], [])
+        for size in (500, 2_000, 1 << 20):
+            assert rows_and_rejects(path, size) == (good, bad)
 
 
 def test_a_table_that_unfolds_is_read_in_small_parts(tmp_path: Path) -> None:
@@ -261,6 +264,24 @@ def test_a_small_file_that_unfolds_to_a_gigabyte(packer: str, filling: str, tmp_
     if packer == "gz":
         assert limited("parse", path, "-o", tmp_path / "out.conllu")[0] == 0
         assert limited("convert", path, "-o", tmp_path / "out.parquet")[0] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("blank", [b"\n", b" \r\n"], ids=repr)
+def test_a_gigabyte_of_blank_lines_is_nothing(blank: bytes, tmp_path: Path) -> None:
+    pack, lines = PACKERS["gz"], (64 << 20) // len(blank)
+    path, out = tmp_path / "a.conllu.gz", tmp_path / "out"
+    path.write_bytes(pack(GOOD) + pack(blank * lines) * 16 + pack(GOOD + b"bad\n\n"))
+    code, told = limited("parse", path, "-o", out, "--threads", "1")
+    assert code == 0, told
+    after = 16 * lines + 4
+    places = [pq.read_table(folder).select(["position", "line"]) for folder in (out, out / "_rejects")]
+    assert [list(row.values()) for table in places for row in table.to_pylist()] == [
+        [0, 1],
+        [1, after],
+        [2, after + 3],
+    ]
+    assert limited("parse", path, "-o", tmp_path / "out.conllu")[0] == 0
 
 
 @pytest.mark.slow

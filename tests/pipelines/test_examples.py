@@ -14,7 +14,7 @@ from covington import models
 from covington.cli import main
 
 README = Path(__file__).parents[2] / "README.md"
-MODULES = ("blocks", "epochs", "inference", "scoring", "shards", "train", "transforms", "work")
+MODULES = ("epochs", "inference", "scoring", "shards", "train", "transforms", "work")
 needs_model = pytest.mark.skipif(models.DEFAULT not in models.names(), reason="no model in the box yet")
 
 
