@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from covington.conllu_blanks import blank_line
 
 LONGEST = 64 << 20  # bytes of a sentence; the compiled reader has the same number
 SLACK = (
@@ -12,8 +13,6 @@ SLACK = (
 )  # bytes that a stretch may be longer before it is passed over: the reader judges those in between
 KEPT = 1 << 16  # bytes of such a stretch that its reject keeps
 REASON = f"no blank line in {LONGEST >> 20} MB, so this is not taken for a sentence"
-
-_BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Endless:
 def passed_over(data: bytes, pieces: Iterator[bytes]) -> tuple[Endless, bytes]:
     """Drop `data` and what comes after it up to the next blank line; what follows that is given back."""
     raw, size, lines = data[:KEPT], 0, 0
-    while (found := _BLANK_LINE.search(data)) is None:
+    while (found := blank_line(data)) is None:
         rest = unfinished(data)
         size += len(data) - len(rest)
         lines += data.count(b"\n", 0, len(data) - len(rest))
@@ -39,7 +38,7 @@ def passed_over(data: bytes, pieces: Iterator[bytes]) -> tuple[Endless, bytes]:
         data = rest + more
         if not more:
             return Endless(raw, size + len(rest), lines + rest.count(b"\n")), b""
-    end = found.end()
+    end = found[1]
     return Endless(raw, size + end, lines + data.count(b"\n", 0, end)), data[end:]
 
 

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from covington.compression import PIECE, decompressed
 from covington.conllu import count_sentences, split_point
+from covington.conllu_blanks import blank_line
 from covington.endless import KEPT, LONGEST, SLACK, Endless, passed_over, unfinished
 from covington.errors import DataError
 from covington.parquet import rows_at_a_time
@@ -35,8 +36,6 @@ _MAGIC = {
     b"\xfd7zXZ\x00": "xz",
     b"(\xb5/\xfd": "zstd",
 }
-# no group is repeated here: the matcher would remember every repetition
-_BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 _BLANK = re.compile(rb"[ \t\r\n]*")
 
 
@@ -202,13 +201,13 @@ def sentence_end(data: bytes, start: int, final: bool) -> tuple[int, int]:
 
     In that case the second number is from where on the data is of interest when more of it has come.
     """
-    found = _BLANK_LINE.search(data, start)
+    found = blank_line(data, start)
     if found is None:
         return (len(data), 0) if final else (0, max(len(data) - len(unfinished(data)), start))
-    begin = found.start()
+    begin, end = found
     blank = _BLANK.match(data, begin, begin + _BLANKS)
     assert blank is not None
-    end = max(found.end(), data.rindex(b"\n", begin, blank.end()) + 1)
+    end = max(end, data.rindex(b"\n", begin, blank.end()) + 1)
     if blank.end() - begin == _BLANKS:  # blank lines for ever would otherwise have to be kept for ever
         return end, 0
     if final or data[end : end + SLACK].strip(b" \t\r") or end + SLACK < len(data):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from covington.conllu import count_sentences, parse_bytes
+from covington.conllu_blanks import blank_line
 from covington.errors import CovingtonError
 from covington.pipelines import blocks
 from covington.pipelines.storage import list_inputs
@@ -31,6 +33,12 @@ texts = st.builds(
 def test_counting_agrees_with_reading(text: bytes) -> None:
     sentences, rejects = parse_bytes(text, "text")
     assert count_sentences(text) == sentences.num_rows + rejects.num_rows
+
+
+@given(text=texts, start=st.integers(0, 30))
+def test_blank_lines_are_found(text: bytes, start: int) -> None:
+    found = re.compile(rb"\n[ \t\r]*\n").search(text, start)
+    assert blank_line(text, start) == (found and found.span())
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -1,0 +1,3 @@
+from typing_extensions import Buffer
+
+def blank_line(data: Buffer, start: int = 0) -> tuple[int, int] | None: ...
