@@ -11,7 +11,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TextIO
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
@@ -161,6 +163,7 @@ def _run_watched(pipeline: beam.Pipeline) -> None:
         else:
             previous(arguments)
 
+    others = set(threading.enumerate())
     previous, threading.excepthook = threading.excepthook, hook
     try:
         threading.Thread(target=work, daemon=True, name="covington-pipeline").start()
@@ -168,10 +171,22 @@ def _run_watched(pipeline: beam.Pipeline) -> None:
     finally:
         threading.excepthook = previous
     if lost:
+        _ignore(set(threading.enumerate()) - others)
         code = lost[0].rpartition(" ")[2]
         raise WorkerLostError(f"a worker process ended with code {code}; start the same command again")
     if failure:
         raise failure[0]
+
+
+def _ignore(threads: set[threading.Thread]) -> None:
+    """Threads of a job that is given up find out one by one, and nobody needs to read it."""
+    previous = threading.excepthook
+
+    def hook(arguments: threading.ExceptHookArgs) -> None:
+        if arguments.thread not in threads:
+            previous(arguments)
+
+    threading.excepthook = hook
 
 
 def _local_runner(options: PipelineOptions) -> beam.runners.runner.PipelineRunner:
@@ -203,12 +218,18 @@ def _silent_stderr() -> Iterator[None]:
     sys.stderr.flush()
     kept = os.dup(2)
     try:
-        with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stderr(nowhere):
-            os.dup2(nowhere.fileno(), 2)
+        with contextlib.redirect_stderr(_nowhere()):
+            os.dup2(_nowhere().fileno(), 2)
             yield
     finally:
         os.dup2(kept, 2)
         os.close(kept)
+
+
+@cache
+def _nowhere() -> TextIO:
+    """Never closed: a thread that is writing to it when the job is over would complain aloud."""
+    return Path(os.devnull).open("w")
 
 
 class _WrongCallError(Exception):
