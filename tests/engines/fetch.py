@@ -1,4 +1,4 @@
-"""Fetches what the engines need: Flink's jars by Maven, Prism by Go, and a worker environment from a wheel.
+"""Fetches what the engines need: Flink's jars by Maven, Prism by Go, and an environment for workers.
 
     python -m tests.engines.fetch flink prism wheel
 
@@ -26,6 +26,7 @@ from apache_beam.version import __version__ as beam_version
 ROOT = Path(__file__).parents[2]
 PRISM = "github.com/apache/beam/sdks/v2/go/cmd/prism"
 JOB_SERVER = "org.apache.beam.runners.flink.FlinkJobServerDriver"
+STOCK = (f"apache-beam=={beam_version}", "pyarrow", "numpy", "Cython", "setuptools")  # in Beam's worker image
 SOURCES = ("covington", "pipelines", "schemas", "models", "setup.py", "pyproject.toml", "MANIFEST.in")
 
 # what Flink and its serialisation reach into when they run on Java 17
@@ -166,7 +167,7 @@ def prism() -> Path:
 
 @locked()
 def wheel() -> Path:
-    """The Python of an environment with nothing in it but the wheel of this source and what that depends on."""
+    """The Python of an environment like Beam's worker image, into which pip built the source distribution."""
     folder = cache() / f"worker-{_fingerprint()}"
     python = folder / "environment" / "bin" / "python"
     if not (folder / "ready").exists():
@@ -174,16 +175,16 @@ def wheel() -> Path:
         folder.mkdir(parents=True)
         _must((sys.executable, ROOT / "setup.py", "-q", "sdist", "-d", folder), ROOT)
         [sdist] = folder.glob("covington-*.tar.gz")
-        source = _unpack(sdist)
-        _must((sys.executable, "setup.py", "-q", "bdist_wheel", "-d", folder), source)
-        [built] = folder.glob("covington-*.whl")
-        _install(folder / "environment", (built, f"apache-beam=={beam_version}"))
+        _must((sys.executable, "-m", "venv", folder / "environment"), folder)
+        pip = (python, "-m", "pip", "install", "-q", "--disable-pip-version-check")
+        _must((*pip, "--upgrade", *STOCK), folder)  # a new environment may bring an old setuptools
+        _must((*pip, "--no-build-isolation", "--no-deps", _unpack(sdist)), folder)
         (folder / "ready").touch()
     return python
 
 
 def _unpack(sdist: Path) -> Path:
-    """The source of the wheel; what was compiled from the same files before is kept, for it takes minutes."""
+    """Where pip builds it; what was compiled from the same files before is kept, for it takes minutes."""
     source = cache() / "source" / f"python-{sys.version_info.major}.{sys.version_info.minor}"
     for path in source.rglob("*"):
         if path.is_file() and path.suffix not in (".c", ".o", ".so"):
@@ -193,17 +194,6 @@ def _unpack(sdist: Path) -> Path:
             member.name = member.name.partition("/")[2] or "."
             archive.extract(member, source, filter="data")
     return source
-
-
-def _install(environment: Path, packages: Sequence[str | Path]) -> None:
-    """Make an environment with some packages in it; uv takes seconds where pip takes a minute."""
-    if shutil.which("uv"):
-        _must(("uv", "venv", "-q", "--python", sys.executable, environment), environment.parent)
-        install: tuple[str | Path, ...] = ("uv", "pip", "install", "-q", "-p", environment / "bin" / "python")
-    else:
-        _must((sys.executable, "-m", "venv", environment), environment.parent)
-        install = (environment / "bin" / "python", "-m", "pip", "install", "-q")
-    _must((*install, *packages), environment.parent)
 
 
 def _fingerprint() -> str:
