@@ -45,7 +45,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -q -n $(JOBS) -m "not slow and not engines"
 
 test-slow: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -q -m "slow and not engines"
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "slow and not engines"
 
 # FULL=1 adds every job in every place, and the faults of a cluster
 test-flink: $(VENV)/installed-dev

@@ -1,0 +1,60 @@
+# The steps of .ci/run and what each of them waits for; longest first, so that two at a time end together.
+
+.PHONY: all chromium installed worker test-slow test flink prism lint fuzz check-wheel audit demo
+all: chromium installed worker test-slow test flink prism lint fuzz check-wheel audit demo
+
+MAKEFLAGS += --no-print-directory
+SAY = @printf '\n== %s\n'
+
+# the browser is only for the tests that look at pages and drawings; without it they skip and say so
+chromium:
+	$(SAY) "chromium"
+	@.ci/chromium
+
+installed:
+	$(SAY) "installation for development"
+	@$(MAKE) .venv/installed-dev
+
+# both this and check-wheel write to the metadata of the source, so one comes after the other
+worker: installed
+	$(SAY) "the source distribution, built in an environment like that of Beam's workers"
+	@.venv/bin/python -m tests.engines.fetch wheel
+
+lint: installed
+	$(SAY) "lint"
+	@$(MAKE) lint
+
+test: installed chromium
+	$(SAY) "tests"
+	@$(MAKE) test
+
+test-slow: worker
+	$(SAY) "slow tests"
+	@$(MAKE) test-slow
+
+fuzz: installed
+	$(SAY) "fuzzers with AddressSanitizer and UndefinedBehaviorSanitizer"
+	@if [ "$$(uname)" = Linux ] && command -v gcc >/dev/null 2>&1; then $(MAKE) fuzz EXECUTIONS=1000; \
+	    else echo "needs gcc on Linux: not run here"; fi
+
+# an engine that cannot be had on this machine is not tested, and that is said; what fails for another reason fails
+flink prism: worker
+	$(SAY) "$@"
+	@code=0; .venv/bin/python -m tests.engines.fetch $@ || code=$$?; \
+	    case $$code in \
+	        0) $(MAKE) test-$@ ;; \
+	        3) echo "NOT TESTED: $@ cannot be had here, for the reason above" ;; \
+	        *) exit $$code ;; \
+	    esac
+
+demo: installed
+	$(SAY) "demo"
+	@$(MAKE) demo
+
+check-wheel: worker
+	$(SAY) "wheel of this platform, in an environment of its own"
+	@$(MAKE) check-wheel
+
+audit:
+	$(SAY) "known vulnerabilities of what is pinned"
+	@$(MAKE) --silent audit
