@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 from tests.faults.bench import Bench, Command, Row
@@ -26,15 +27,37 @@ def workers(command: Command) -> list[int]:
     ]
 
 
-def the_command_is_killed(bench: Bench) -> Row:
+def no_worker_is_left(command: Command) -> None:
+    """The workers that were not killed end by themselves when the job is over."""
+    for _ in range(300):
+        if not workers(command):
+            return
+        time.sleep(0.1)
+    raise AssertionError("workers were left behind")
+
+
+def _killed(bench: Bench, fault: str, *flags: str) -> Row:
+    """The command is killed when the first shards are there; started again, it keeps what is done."""
     wanted = bench.make_corpus().expected()
-    command = bench.parse(*PROCESSES)
+    command = bench.parse(*flags)
     assert command.when(bench.begun, command.kill).done().code == -signal.SIGKILL
     there = bench.shards()
-    assert bench.parse(*PROCESSES).done().code == 0
+    assert 1 <= there < bench.count and not (bench.output / "_summary.json").exists()
+    times = {path: path.stat().st_mtime_ns for path in bench.output.glob("shard-*")}
+    assert bench.parse(*flags).done().code == 0
     assert files(bench.output) == wanted
+    kept = sum(path.stat().st_mtime_ns == at for path, at in times.items())
+    assert kept >= there - 4  # those that were written but not yet marked are written again
     happened = f"{there} of {bench.count} shards were done and kept; the same command went on"
-    return Row("kill -9 of the command and its workers during a parse", happened, NOTHING, bench.counts())
+    return Row(fault, happened, NOTHING, bench.counts())
+
+
+def the_command_is_killed(bench: Bench) -> Row:
+    return _killed(bench, "kill -9 of the command and its workers during a parse", *PROCESSES)
+
+
+def a_command_with_threads_is_killed(bench: Bench) -> Row:
+    return _killed(bench, "kill -9 of a command that parses with threads", "--threads", "2")
 
 
 def a_worker_is_killed(bench: Bench) -> Row:
@@ -45,8 +68,9 @@ def a_worker_is_killed(bench: Bench) -> Row:
         os.kill(workers(command)[0], signal.SIGKILL)
 
     done = command.when(bench.begun, act).done()
-    assert done.code == 1 and "a worker process ended" in done.sentence, done
+    assert done.code == 1 and done.sentence.startswith("a worker process ended"), done
     there = bench.shards()
+    no_worker_is_left(command)
     assert bench.parse(*PROCESSES).done().code == 0
     assert files(bench.output) == wanted
     happened = f"ended with 1: “{done.sentence}”; {there} of {bench.count} shards were done and kept"
@@ -54,24 +78,36 @@ def a_worker_is_killed(bench: Bench) -> Row:
 
 
 def training_is_killed(bench: Bench) -> Row:
+    """First the command and its workers, then, when it has gone on, one of the workers."""
     bench.folder.mkdir(parents=True, exist_ok=True)
-    corpus = bench.folder / "train.conllu"
+    corpus, half = bench.folder / "train.conllu", bench.folder / "half"
     corpus.write_bytes(Path(SAMPLE).read_bytes() * 20)
-    call = ("train", corpus, "--dev", SAMPLE, "--epochs", "5", "--shards", "3", *PROCESSES)
+    call = ("train", corpus, "--dev", SAMPLE, "--epochs", "6", "--shards", "3", *PROCESSES)
     assert Command((*call, "-o", bench.folder / "whole")).done().code == 0
-    command = Command((*call, "-o", bench.folder / "half"))
-    record = bench.folder / "half.training" / "epoch-00002.json"
-    command.when(record.exists, command.kill).done()
-    assert not (bench.folder / "half").exists()
-    assert Command((*call, "-o", bench.folder / "half")).done().code == 0
-    assert (bench.folder / "half").read_bytes() == (bench.folder / "whole").read_bytes()
-    happened = "the same command went on after the last complete epoch"
+
+    command = Command((*call, "-o", half))
+    command.when((bench.folder / "half.training" / "epoch-00002.json").exists, command.kill).done()
+    assert not half.exists()
+
+    command = Command((*call, "-o", half))
+
+    def act() -> None:
+        os.kill(workers(command)[0], signal.SIGKILL)
+
+    done = command.when((bench.folder / "half.training" / "epoch-00004.json").exists, act).done()
+    assert done.code == 1 and "a worker process ended" in done.said and not half.exists(), done
+    no_worker_is_left(command)
+
+    done = Command((*call, "-o", half)).done()
+    assert done.code == 0 and done.said.startswith("epoch 1 "), done
+    assert half.read_bytes() == (bench.folder / "whole").read_bytes()
+    assert not (bench.folder / "half.training").exists()
     return Row(
-        "kill -9 of the command and its workers during training",
-        happened,
+        "kill -9 of the command and its workers during training, then of one worker",
+        "each time the same command went on after the last complete epoch",
         NOTHING,
         "the model has the same bytes",
     )
 
 
-FAULTS = (the_command_is_killed, a_worker_is_killed, training_is_killed)
+FAULTS = (the_command_is_killed, a_command_with_threads_is_killed, a_worker_is_killed, training_is_killed)
