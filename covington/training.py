@@ -39,7 +39,7 @@ MOST_LABELS = 16_000  # up to four classes each, numbered with 16 bits
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How to train. docs/learning-rules.md says how the defaults were found and what is not yet known of them.
+    """How to train. docs/learning-rules.md says how the defaults were found.
 
     accept: which optimal transitions need no update. `all`; `no-guess`: not a wrong arc to a word that has no head yet
         while its gold arc can still be built; `careful`: nor a wrong arc that replaces another.
