@@ -1,4 +1,4 @@
-/* The innermost loops of the parser, and what a compiler can be asked to do for the machine at hand.
+/* The innermost loops of parser and learner, and what a compiler can be asked to do for the machine at hand.
 
    Everything is C that gcc and clang compile for any processor; where gcc builds for Linux on x86-64, the loops are there
    twice and the version for AVX2 is chosen at run time. Scores have 16 bits: freezing scales the weights so that no sum of
@@ -35,6 +35,13 @@ typedef struct {
     uint16_t number;
     int16_t weight;
 } CovingtonPair;
+
+/* A weight in training. */
+typedef struct {
+    int32_t weight;
+    uint16_t number;
+    uint16_t unused;
+} CovingtonEntry;
 
 /* A feature of few classes: so many pairs. */
 typedef struct {
@@ -89,6 +96,18 @@ static inline void covington_add(int16_t *scores, int classes, const CovingtonSp
         for (; pair < end; pair++)
             if (pair->number < classes) scores[pair->number] = (int16_t)(scores[pair->number] + pair->weight);
     }
+}
+
+/* The weights of a feature of all classes, on top of their scores. */
+COVINGTON_CLONES static void covington_add_full(int64_t *scores, const CovingtonEntry *entries, int classes) {
+    for (int k = 0; k < classes; k++) scores[k] += entries[k].weight;
+}
+
+/* How many numbers are the same in the same place. */
+COVINGTON_CLONES static int covington_equal(const uint64_t *some, const uint64_t *others, int count) {
+    int64_t equal = 0;
+    for (int k = 0; k < count; k++) equal += some[k] == others[k];
+    return (int)equal;
 }
 
 /* The largest of scores. */

@@ -1,6 +1,6 @@
 """The innermost loops of the parser; kernels.h explains them."""
 
-from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 cdef extern from "kernels.h" nogil:
     enum:
@@ -10,6 +10,10 @@ cdef extern from "kernels.h" nogil:
         uint16_t number
         int16_t weight
 
+    ctypedef struct Entry "CovingtonEntry":
+        int32_t weight
+        uint16_t number         # of the class
+
     ctypedef struct Sparse "CovingtonSparse":
         const Pair *pairs
         int64_t count
@@ -18,4 +22,6 @@ cdef extern from "kernels.h" nogil:
     int match "covington_match" (const uint32_t *numbers, uint32_t wanted)
     void sum_rows "covington_sum" (int16_t *total, const int16_t *const *rows, int count, int length)
     void add_sparse "covington_add" (int16_t *scores, int classes, const Sparse *features, int count)
+    void add_full "covington_add_full" (int64_t *scores, const Entry *entries, int classes)
+    int count_equal "covington_equal" (const uint64_t *some, const uint64_t *others, int count)
     int16_t largest_of "covington_largest" (const int16_t *scores, int count)

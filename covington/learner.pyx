@@ -13,17 +13,18 @@ from covington.costs cimport (
 )
 from covington.cycles cimport Scratch, is_lost, release_scratch, reserve_scratch
 from covington.features cimport (
-    FIRST_OPEN, GROUPS, LEFT_WORD, MOST_CELLS, MOST_KEYS, MOST_TEMPLATES, NODES, RIGHT_WORD, Group, Program, Signature,
-    is_same, load_cells, locate, make_keys, signature_of,
+    FIRST_OPEN, GROUPS, LEFT_WORD, MOST_CELLS, MOST_KEYS, NODES, RIGHT_WORD, Program, Signature, is_same,
+    load_cells, locate, make_keys, signature_of,
 )
 from covington.hashing cimport SEED, finish, mix
+from covington.kernels cimport count_equal
 from covington.recording cimport Recorder
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
     LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, arc_class, is_repair, label_of, left_arc, no_arc, release,
     repair_class, reserve, right_arc, shift, start, transition_of,
 )
-from covington.weights cimport UNIT, Weights
+from covington.weights cimport UNIT, Change, Weights
 
 import numpy as np
 
@@ -45,9 +46,9 @@ cdef enum:
     PARTS = 4       # most parts of a focus word's scores, each a group of templates
 
 
-# Scores of one focus word: good for as long as the weights and what a part depends on are the same.
+# Scores of one focus word, each part good for as long as what it depends on is the same. They follow the weights.
 cdef struct Kept:
-    int64_t versions[PARTS]
+    int64_t sentences[PARTS]        # the sentence that a part is of
     Signature signatures[PARTS]
 
 
@@ -71,16 +72,20 @@ cdef class Learner:
     cdef int gold_room
     cdef int64_t *scores
     cdef int classes
-    cdef int64_t version            # grows with every update and every sentence
+    cdef int64_t sentence           # counts the sentences, over all epochs
+    cdef int left_width             # keys of the parts of a left focus word, all together
     cdef Kept *left_kept            # by word
     cdef int64_t *left_scores       # by word: PARTS parts
+    cdef uint64_t *left_keys        # by word: what the parts are the scores of
     cdef int32_t nodes[NODES]
     cdef Kept right_kept
     cdef int64_t *right_scores
+    cdef uint64_t right_keys[MOST_KEYS]
     cdef public Recorder recorder   # writes down the configurations that are met, if there is one
 
     def __cinit__(self, Program program, int labels, int oracle, bint explicit_root, bint own_repairs,
                   bint towards_best, bint guesses, bint idle_repairs, double explore, int explore_from, uint64_t seed):
+        cdef int group
         self.program = program
         self.labels = labels
         self.oracle = oracle
@@ -93,7 +98,8 @@ cdef class Learner:
         self.seed = seed
         self.classes = 2 + 2 * labels + 2 * own_repairs
         self.own_repairs = own_repairs
-        self.version = 1
+        for group in range(LEFT_WORD, RIGHT_WORD):
+            self.left_width += program.groups[group].templates
         self.scores = <int64_t *>calloc((1 + PARTS) * self.classes, sizeof(int64_t))
         if self.scores == NULL:
             raise MemoryError()
@@ -106,6 +112,7 @@ cdef class Learner:
         free(self.scores)
         free(self.left_kept)
         free(self.left_scores)
+        free(self.left_keys)
 
     cdef int prepare(self, Sentences sentences, int64_t index) except -1 nogil:
         """Set up the initial configuration and the gold tree of one sentence."""
@@ -119,10 +126,12 @@ cdef class Learner:
             free(self.gold_memory)
             free(self.left_kept)
             free(self.left_scores)
+            free(self.left_keys)
             self.gold_memory = <int32_t *>calloc(5 * places, sizeof(int32_t))
             self.left_kept = <Kept *>calloc(places, sizeof(Kept))
             self.left_scores = <int64_t *>malloc(PARTS * places * self.classes * sizeof(int64_t))
-            if self.gold_memory == NULL or self.left_kept == NULL or self.left_scores == NULL:
+            self.left_keys = <uint64_t *>malloc(places * (self.left_width + 1) * sizeof(uint64_t))
+            if self.gold_memory == NULL or self.left_kept == NULL or self.left_scores == NULL or self.left_keys == NULL:
                 with gil:
                     raise MemoryError()
             self.gold_room = <int>places - 2
@@ -137,10 +146,10 @@ cdef class Learner:
             self.gold.head[word] = sentences.heads[base + word - 1]
             self.gold.label[word] = sentences.labels[base + word - 1]
         index_gold(&self.gold, self.c.first)
-        self.version += 1
+        self.sentence += 1
         return 0
 
-    cdef void keep(self, Weights weights, Kept *kept, int64_t *scores, const uint64_t *values, int first,
+    cdef void keep(self, Weights weights, Kept *kept, int64_t *scores, uint64_t *keys, const uint64_t *values, int first,
                    int last) noexcept nogil:
         """Bring the parts of a focus word's scores up to date and add them to the scores of the classes."""
         cdef Signature now
@@ -148,51 +157,77 @@ cdef class Learner:
         for group in range(first, last):
             part = group - first
             now = signature_of(&self.c, group)
-            if kept.versions[part] != self.version or not is_same(&kept.signatures[part], &now):
-                kept.versions[part] = self.version
+            if kept.sentences[part] != self.sentence or not is_same(&kept.signatures[part], &now):
+                kept.sentences[part] = self.sentence
                 kept.signatures[part] = now
                 memset(scores, 0, self.classes * sizeof(int64_t))
-                self.add(weights, values, group, scores)
+                weights.score(keys, self.make_keys(values, group, keys), scores)
             for number in range(self.classes):
                 self.scores[number] += scores[number]
             scores += self.classes
+            keys += self.program.groups[group].templates
 
-    cdef void add(self, Weights weights, const uint64_t *values, int number, int64_t *scores) noexcept nogil:
-        """Add the scores of a group of templates."""
+    cdef void follow(self, const Kept *kept, int64_t *scores, const uint64_t *keys, const uint64_t *updated, int first,
+                     int last, const Change *changes, int count) noexcept nogil:
+        """Do to the kept parts of a focus word what an update did to the weights."""
+        cdef int group, k, same
+        for group in range(first, last):
+            if kept.sentences[group - first] == self.sentence:
+                same = count_equal(keys, updated, self.program.groups[group].templates)
+                if same > 0:
+                    for k in range(count):
+                        scores[changes[k].number] += <int64_t>same * changes[k].change
+            scores += self.classes
+            keys += self.program.groups[group].templates
+            updated += self.program.groups[group].templates
+
+    cdef inline int make_keys(self, const uint64_t *values, int number, uint64_t *keys) noexcept nogil:
+        """The features of a group of templates in the configuration; returns how many."""
         cdef uint64_t cells[MOST_CELLS]
-        cdef uint64_t keys[MOST_TEMPLATES]
-        cdef const Group *group = &self.program.groups[number]
-        load_cells(group, &self.c, self.nodes, values, self.program.width, cells)
-        weights.score(keys, make_keys(group, cells, keys), scores)
+        load_cells(&self.program.groups[number], &self.c, self.nodes, values, self.program.width, cells)
+        return make_keys(&self.program.groups[number], cells, keys)
 
     cdef void score(self, Weights weights, const uint64_t *values) noexcept nogil:
         """Scores of all classes in the configuration."""
-        cdef int64_t *left = self.left_scores + PARTS * <size_t>self.c.i * self.classes
-        cdef int group
+        cdef uint64_t keys[MOST_KEYS]
+        cdef int word = self.c.i, group, count = 0
         locate(&self.c, self.nodes)
         memset(self.scores, 0, self.classes * sizeof(int64_t))
-        self.keep(weights, &self.left_kept[self.c.i], left, values, LEFT_WORD, RIGHT_WORD)
-        self.keep(weights, &self.right_kept, self.right_scores, values, RIGHT_WORD, FIRST_OPEN)
+        self.keep(weights, &self.left_kept[word], self.left_scores_of(word), self.left_keys_of(word), values,
+                  LEFT_WORD, RIGHT_WORD)
+        self.keep(weights, &self.right_kept, self.right_scores, self.right_keys, values, RIGHT_WORD, FIRST_OPEN)
         for group in range(FIRST_OPEN, GROUPS):
-            self.add(weights, values, group, self.scores)
+            count += self.make_keys(values, group, keys + count)
+        weights.score(keys, count, self.scores)
+
+    cdef inline int64_t *left_scores_of(self, int word) noexcept nogil:
+        return self.left_scores + PARTS * <size_t>word * self.classes
+
+    cdef inline uint64_t *left_keys_of(self, int word) noexcept nogil:
+        return self.left_keys + <size_t>word * self.left_width
 
     cdef int correct(self, Weights weights, const uint64_t *values, const Choice *choice, int wanted,
                      int predicted) except -1 nogil:
         """One update: towards the wanted transition and label, away from the predicted ones."""
         cdef uint64_t keys[MOST_KEYS]
-        cdef uint64_t cells[MOST_CELLS]
-        cdef int group, count = 0, transition = transition_of(wanted, self.labels)
+        cdef Change changes[4]
+        cdef int group, word, count = 0, changed = 0, transition = transition_of(wanted, self.labels)
         cdef int up = self.scored(choice, wanted), down = self.scored(choice, predicted)
         for group in range(GROUPS):
-            load_cells(&self.program.groups[group], &self.c, self.nodes, values, self.program.width, cells)
-            count += make_keys(&self.program.groups[group], cells, keys + count)
+            count += self.make_keys(values, group, keys + count)
         if up != down:
-            weights.update(keys, count, up, UNIT)
-            weights.update(keys, count, down, -UNIT)
+            changes[0], changes[1] = Change(up, UNIT), Change(down, -UNIT)
+            changed = 2
         if up != wanted and wanted != choice.number[transition]:    # a repair with another label than the best one
-            weights.update(keys, count, wanted, UNIT)
-            weights.update(keys, count, choice.number[transition], -UNIT)
-        self.version += 1
+            changes[changed] = Change(wanted, UNIT)
+            changes[changed + 1] = Change(choice.number[transition], -UNIT)
+            changed += 2
+        weights.update(keys, count, changes, changed)
+        for word in range(self.c.first, self.c.j):
+            self.follow(&self.left_kept[word], self.left_scores_of(word), self.left_keys_of(word), keys,
+                        LEFT_WORD, RIGHT_WORD, changes, changed)
+        self.follow(&self.right_kept, self.right_scores, self.right_keys, keys + self.left_width,
+                    RIGHT_WORD, FIRST_OPEN, changes, changed)
         return 0
 
     cdef inline int scored(self, const Choice *choice, int number) noexcept nogil:

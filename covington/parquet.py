@@ -105,7 +105,7 @@ def read_parquet(
 
 def _batches(name: str, batch_size: int) -> Iterator[pa.RecordBatch]:
     try:
-        with pq.ParquetFile(Path(name).open("rb"), page_checksum_verification=True) as file:
+        with Path(name).open("rb") as file:
             yield from rows(file, name, batch_size)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
@@ -114,9 +114,10 @@ def _batches(name: str, batch_size: int) -> Iterator[pa.RecordBatch]:
 
 
 def rows(
-    file: pq.ParquetFile, name: str, batch_size: int, groups: list[int] | None = None
+    source: IO[bytes], name: str, batch_size: int, groups: list[int] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The columns that the schemas know, of all row groups or of some."""
+    file = pq.ParquetFile(source, page_checksum_verification=True)
     str(file.schema_arrow)  # fails here if the names in it are no text
     version = (file.schema_arrow.metadata or {}).get(b"covington.schema", b"0")
     if not version.isdigit() or int(version) > VERSION:
@@ -127,14 +128,18 @@ def rows(
     require_tokens(file.schema_arrow.names, name)
     known = {field.name for field in (*SENTENCE, *PARSE)}
     columns = [column for column in file.schema_arrow.names if column in known]
-    size = rows_at_a_time(file.metadata, name, batch_size, groups)
+    size = rows_at_a_time(source, file.metadata, name, batch_size, groups)
     yield from file.iter_batches(batch_size=size, row_groups=groups, columns=columns, use_threads=False)
 
 
-def rows_at_a_time(metadata: pq.FileMetaData, name: str, most: int, groups: list[int] | None = None) -> int:
+def rows_at_a_time(
+    source: IO[bytes], metadata: pq.FileMetaData, name: str, most: int, groups: list[int] | None = None
+) -> int:
     """How many rows to read together, so that a small file which unfolds to endless lists does not fill the memory."""
     size = most
-    values = values_in_row_groups(metadata, name)
+    values = values_in_row_groups(source, name)
+    if len(values) != metadata.num_row_groups:
+        raise DataError("cannot be read as Parquet (its footer is damaged)", source=name)
     for group in range(len(values)) if groups is None else groups:
         rows = metadata.row_group(group).num_rows
         if values[group] > _LONGEST * rows + _TOGETHER:

@@ -1,15 +1,14 @@
 """How many values the row groups of a Parquet file hold, read from the footer itself.
 
-pyarrow knows these numbers too, but its way to them ends the whole process where the footer of a damaged file
+pyarrow knows these numbers too, but its ways to them end the whole process where the footer of a damaged file
 contradicts itself. The footer is a Thrift structure in the compact protocol; all but a few fields are passed over.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import IO
 
 from covington.errors import DataError
 
@@ -17,6 +16,7 @@ from covington.errors import DataError
 _TRUE, _FALSE, _BYTE, _INTEGER_16, _INTEGER_32, _INTEGER_64 = 1, 2, 3, 4, 5, 6
 _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 7, 8, 9, 10, 12
 _DEEPEST = 32
+_END = 8  # bytes after the footer: its length and "PAR1"
 # field numbers of parquet.thrift
 _ROW_GROUPS = 4  # of FileMetaData
 _COLUMNS = 1  # of RowGroup
@@ -24,18 +24,18 @@ _META_DATA = 3  # of ColumnChunk
 _NUM_VALUES = 5  # of ColumnMetaData
 
 
-def values_in_row_groups(metadata: pq.FileMetaData, name: str) -> list[int]:
+def values_in_row_groups(file: IO[bytes], name: str) -> list[int]:
     """For every row group, the number of values in the column that has most."""
-    sink = pa.BufferOutputStream()
-    metadata.write_metadata_file(sink)
-    footer = _Footer(sink.getvalue().to_pybytes()[4:-8])  # between "PAR1" and the length
+    file.seek(0, os.SEEK_END)
+    size = file.tell()
+    file.seek(max(0, size - _END))
+    length = int.from_bytes(file.read(_END)[:4], "little")
+    file.seek(max(0, size - _END - length))
+    footer = _Footer(file.read(length))
     try:
-        groups = footer.lists(_ROW_GROUPS, lambda: max(footer.lists(_COLUMNS, footer.values), default=0))
+        return footer.lists(_ROW_GROUPS, lambda: max(footer.lists(_COLUMNS, footer.values), default=0))
     except (IndexError, RecursionError):
-        groups = []
-    if len(groups) != metadata.num_row_groups:
-        raise DataError("cannot be read as Parquet (its footer is damaged)", source=name)
-    return groups
+        raise DataError("cannot be read as Parquet (its footer is damaged)", source=name) from None
 
 
 class _Footer:

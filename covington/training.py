@@ -19,6 +19,7 @@ from covington.errors import DataError, ModelError, OptionError
 from covington.features import Program
 from covington.frozen import lay_out, make_filter
 from covington.learner import Learner
+from covington.mixing import Changes
 from covington.oracle import ORACLES, ROOTS
 from covington.sentences import Sentences
 from covington.templates import SETS, template_set
@@ -240,19 +241,39 @@ def train_epoch(weights: Weights, shard: Shard, epoch: int, number: int = 0) -> 
     return EpochReport(epoch, number, weights.steps - before, updates)
 
 
-def save_weights(weights: Weights, path: str | PathLike[str]) -> None:
-    """Weights in training as a file; the same weights always give the same bytes."""
-    facts = {"classes": weights.classes, "steps": weights.steps, "updates": weights.updates}
-    model_file.write(path, {"kind": "weights", **facts}, weights.arrays())
+def save_weights(weights: Weights, path: str | PathLike[str]) -> str:
+    """Weights in training as a file, the same bytes for the same weights; returns its checksum."""
+    return model_file.write(path, {"kind": "weights", **_facts(weights)}, weights.arrays())
 
 
 def load_weights(path: str | PathLike[str]) -> Weights:
     """The inverse of save_weights; ModelError for anything else."""
+    facts, arrays = _load(path, "weights")
+    return Weights.from_arrays(facts["classes"], facts["steps"], facts["updates"], arrays)
+
+
+def save_changes(weights: Weights, path: str | PathLike[str]) -> None:
+    """What a shard has learnt in its copy of the weights, as a file."""
+    model_file.write(path, {"kind": "changes", **_facts(weights)}, weights.changes())
+
+
+def load_changes(path: str | PathLike[str]) -> Changes:
+    """What mixing needs of a shard; ModelError for a file that is not from save_changes."""
+    facts, arrays = _load(path, "changes")
+    return Changes(facts["classes"], facts["steps"], facts["updates"], arrays)
+
+
+def _facts(weights: Weights) -> dict[str, int]:
+    return {"classes": weights.classes, "steps": weights.steps, "updates": weights.updates}
+
+
+def _load(path: str | PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Facts and arrays of a file of weights or changes, once it is known that they fit together."""
     found = model_file.read(path)
     facts, arrays = found.metadata, found.arrays
     dtypes = {"keys": "u8", "ends": "i8", "classes": "u2", "weights": "i4", "sums": "i8"}
     sound = (
-        facts.get("kind") == "weights"
+        facts.get("kind") == kind
         and all(isinstance(facts.get(name), int) for name in ("classes", "steps", "updates"))
         and 1 <= facts["classes"] <= 65535
         and all(name in arrays and arrays[name].dtype == np.dtype(code) for name, code in dtypes.items())
@@ -270,8 +291,8 @@ def load_weights(path: str | PathLike[str]) -> Weights:
             and (arrays["classes"] < facts["classes"]).all()
         )
     if not sound:
-        raise ModelError(f"{path}: not a file of weights")
-    return Weights.from_arrays(facts["classes"], facts["steps"], facts["updates"], arrays)
+        raise ModelError(f"{path}: not a file of {kind}")
+    return facts, arrays
 
 
 def freeze(

@@ -1,16 +1,18 @@
 """Score and update of the averaged perceptron, and its weights as sorted arrays for files and for mixing."""
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from covington.features cimport MOST_TEMPLATES
-from covington.kernels cimport prefetch
+from covington.features cimport MOST_KEYS
+from covington.kernels cimport Entry, add_full, prefetch
 
 import numpy as np
 
 
 cdef enum:
+    FULL = 4            # a row with weights for one class in four is made full
+    AHEAD = 16          # rows, when many are visited: how early the memory behind them is called for
     KEY_SHIFT = 8       # the low bits of a key are the template's number, the same for very many
 
 
@@ -26,12 +28,15 @@ cdef class Weights:
         self.entries_room = 1 << 16
         self.entries = <Entry *>calloc(self.entries_room, sizeof(Entry))
         self.late = <int64_t *>calloc(self.entries_room, sizeof(int64_t))
-        if self.slots == NULL or self.entries == NULL or self.late == NULL:
+        self.notes_room = 1 << 10
+        self.notes = <uint64_t *>malloc(self.notes_room * sizeof(uint64_t))
+        if self.slots == NULL or self.entries == NULL or self.late == NULL or self.notes == NULL:
             raise MemoryError()
         for size in range(17):
             self.free_rows[size] = -1
 
     def __dealloc__(self):
+        free(self.notes)
         free(self.slots)
         free(self.entries)
         free(self.late)
@@ -51,7 +56,7 @@ cdef class Weights:
 
         Three rounds, so that the memory behind all features is fetched at once and not in turn.
         """
-        cdef const Slot *found[MOST_TEMPLATES]
+        cdef const Slot *found[MOST_KEYS]
         cdef const Entry *entry
         cdef const Entry *end
         cdef int k, rows = 0
@@ -64,6 +69,9 @@ cdef class Weights:
                 rows += 1
         for k in range(rows):
             entry = self.entries + found[k].start
+            if found[k].size == self.classes:
+                add_full(scores, entry, self.classes)
+                continue
             end = entry + found[k].size
             while entry < end:
                 scores[entry.number] += entry.weight
@@ -84,28 +92,47 @@ cdef class Weights:
         free(old)
         return 0
 
+    cdef int64_t take_entries(self, int64_t room) except -1 nogil:
+        """The first of so many entries that were never used."""
+        if self.entries_used + room > self.entries_room:
+            self.grow_entries()
+        self.entries_used += room
+        return self.entries_used - room
+
+    cdef void give_back(self, const Slot *slot) noexcept nogil:
+        """The place of a row that moves goes to the next one that needs as much."""
+        if slot.room > 0:
+            self.late[slot.start] = self.free_rows[slot.room - 1]
+            self.free_rows[slot.room - 1] = slot.start
+
     cdef int grow_row(self, Slot *slot) except -1 nogil:
-        """Twice the room for a row; the old place goes to the next row that needs that much."""
-        cdef int size = 1, room = 2
-        cdef int64_t start
-        while room <= slot.room:
-            room *= 2
-            size += 1
-        start = self.free_rows[size]
+        """Twice the room for a row."""
+        cdef int64_t start = self.free_rows[slot.room]
         if start >= 0:
-            self.free_rows[size] = self.late[start]
+            self.free_rows[slot.room] = self.late[start]
         else:
-            if self.entries_used + room > self.entries_room:
-                self.grow_entries()
-            start = self.entries_used
-            self.entries_used += room
+            start = self.take_entries(<int64_t>1 << slot.room)
         memcpy(self.entries + start, self.entries + slot.start, slot.size * sizeof(Entry))
         memcpy(self.late + start, self.late + slot.start, slot.size * sizeof(int64_t))
-        if slot.room > 0:
-            self.late[slot.start] = self.free_rows[size - 1]
-            self.free_rows[size - 1] = slot.start
+        self.give_back(slot)
         slot.start = <uint32_t>start
-        slot.room = <uint16_t>(room if room < 65536 else 65535)
+        slot.room += 1
+        return 0
+
+    cdef int fill_row(self, Slot *slot) except -1 nogil:
+        """Make a row full."""
+        cdef int64_t start = self.take_entries(self.classes), old
+        cdef int number
+        for number in range(self.classes):
+            self.entries[start + number].number = <uint16_t>number
+            self.entries[start + number].weight = 0
+            self.late[start + number] = 0
+        for old in range(slot.start, <int64_t>slot.start + slot.size):
+            self.late[start + self.entries[old].number] = self.late[old]
+            self.entries[start + self.entries[old].number] = self.entries[old]
+        self.give_back(slot)
+        slot.start = <uint32_t>start
+        slot.size = <uint16_t>self.classes
         return 0
 
     cdef int grow_entries(self) except -1 nogil:
@@ -124,20 +151,29 @@ cdef class Weights:
         self.entries_room = wanted
         return 0
 
-    cdef int64_t place(self, uint64_t key, int number) except -1 nogil:
-        """Where the weight of a feature for a class is, made if it is not there."""
+    cdef Slot *make_row(self, uint64_t key) except NULL nogil:
+        """The place of a key; it is made if it is not there."""
         cdef Slot *slot = self.find(key)
-        cdef int64_t at
         if slot.key == 0:
             if 3 * self.rows >= 2 * <int64_t>self.mask:
                 self.grow_slots()
                 slot = self.find(key)
             slot.key = key
             self.rows += 1
+        return slot
+
+    cdef int64_t make_entry(self, Slot *slot, int number) except -1 nogil:
+        """Where the weight of a row for a class is; it is made if it is not there."""
+        cdef int64_t at
+        if slot.size == self.classes:
+            return <int64_t>slot.start + number
         for at in range(slot.start, <int64_t>slot.start + slot.size):
             if self.entries[at].number == number:
                 return at
-        if slot.size == slot.room:
+        if FULL * (slot.size + 1) >= self.classes:
+            self.fill_row(slot)
+            return <int64_t>slot.start + number
+        if slot.room == 0 or slot.size == 1 << (slot.room - 1):
             self.grow_row(slot)
         at = <int64_t>slot.start + slot.size
         slot.size += 1
@@ -146,106 +182,40 @@ cdef class Weights:
         self.entries[at].number = <uint16_t>number
         return at
 
-    cdef int update(self, const uint64_t *keys, int count, int number, int32_t change) except -1 nogil:
-        """Raise or lower the weight of every feature for one class."""
-        cdef int k
+    cdef int note(self, Slot *slot) except -1 nogil:
+        """Write down that a row changes."""
+        cdef uint64_t *notes
+        if self.noted == self.notes_room:
+            notes = <uint64_t *>realloc(self.notes, 2 * self.notes_room * sizeof(uint64_t))
+            if notes == NULL:
+                with gil:
+                    raise MemoryError("no memory for more weights")
+            self.notes = notes
+            self.notes_room *= 2
+        self.notes[self.noted] = slot.key
+        self.noted += 1
+        slot.noted = True
+        return 0
+
+    cdef int update(self, const uint64_t *keys, int count, const Change *changes, int changed) except -1 nogil:
+        """Raise and lower the weights of every feature for some classes."""
+        cdef int k, c
         cdef int64_t at
+        cdef Slot *slot
         for k in range(count):
-            at = self.place(keys[k], number)
-            self.entries[at].weight += change
-            self.late[at] += self.steps * change
-        return 0
-
-    def arrays(self):
-        """All that is known, sorted by key and class: keys, row ends, classes, weights and sums over the steps."""
-        cdef int64_t row, total = 0, at = 0, place
-        cdef uint64_t slot
-        cdef Slot *found
-        cdef uint64_t[::1] keys = np.empty(self.rows, dtype=np.uint64)
-        row = 0
-        for slot in range(self.mask + 1):
-            if self.slots[slot].key != 0:
-                keys[row] = self.slots[slot].key
-                row += 1
-                total += self.slots[slot].size
-        np.asarray(keys).sort()
-        cdef int64_t[::1] ends = np.empty(self.rows, dtype=np.int64)
-        cdef uint16_t[::1] numbers = np.empty(total, dtype=np.uint16)
-        cdef int32_t[::1] weights = np.empty(total, dtype=np.int32)
-        cdef int64_t[::1] sums = np.empty(total, dtype=np.int64)
-        with nogil:
-            for row in range(self.rows):
-                found = self.find(keys[row])
-                self.sort_row(found)
-                for place in range(found.start, <int64_t>found.start + found.size):
-                    numbers[at] = self.entries[place].number
-                    weights[at] = self.entries[place].weight
-                    sums[at] = self.steps * self.entries[place].weight - self.late[place]
-                    at += 1
-                ends[row] = at
-        return {
-            "keys": np.asarray(keys), "ends": np.asarray(ends), "classes": np.asarray(numbers),
-            "weights": np.asarray(weights), "sums": np.asarray(sums),
-        }
-
-    def for_a_shard(self):
-        """The same weights with nothing averaged yet, to learn on from."""
-        return self.copy()
-
-    cdef Weights copy(self):
-        """A copy of the weights alone: no steps, no updates, nothing late."""
-        cdef Weights made = Weights(self.classes)
-        cdef Slot *slots = <Slot *>realloc(made.slots, (self.mask + 1) * sizeof(Slot))
-        if slots == NULL:
-            raise MemoryError("no memory for more features")
-        made.slots = slots
-        made.mask = self.mask
-        made.rows = self.rows
-        while made.entries_room < self.entries_used:
-            made.grow_entries()
-        with nogil:
-            memcpy(made.slots, self.slots, (self.mask + 1) * sizeof(Slot))
-            memcpy(made.entries, self.entries, self.entries_used * sizeof(Entry))
-            memset(made.late, 0, self.entries_used * sizeof(int64_t))
-        made.entries_used = self.entries_used      # rows that were free stay unused
-        return made
-
-    cdef int add(self, Weights other, int64_t times) except -1 nogil:
-        """Collect the weights of another table, multiplied, in `late`; `settle` makes weights of them."""
-        cdef uint64_t slot
-        cdef int64_t at
-        cdef Slot *found
-        for slot in range(other.mask + 1):
-            found = &other.slots[slot]
-            for at in range(found.start, <int64_t>found.start + found.size):
-                self.late[self.place(found.key, other.entries[at].number)] += times * other.entries[at].weight
-        return 0
-
-    cdef void settle(self, int64_t divisor, int64_t steps) noexcept nogil:
-        """Divide what was collected, rounding halves up, and begin the sums with the weights at every step."""
-        cdef uint64_t slot
-        cdef int64_t at, doubled
-        for slot in range(self.mask + 1):
-            for at in range(self.slots[slot].start, <int64_t>self.slots[slot].start + self.slots[slot].size):
-                doubled = 2 * self.late[at] + divisor
-                self.entries[at].weight = <int32_t>(doubled // (2 * divisor) - (doubled % (2 * divisor) < 0))
-                self.late[at] = steps * self.entries[at].weight
-
-    cdef int count_in(self, Weights other) except -1 nogil:
-        """Add the sums of another table to the average; weights and steps are already the final ones."""
-        cdef uint64_t slot
-        cdef int64_t at
-        cdef Slot *found
-        for slot in range(other.mask + 1):
-            found = &other.slots[slot]
-            for at in range(found.start, <int64_t>found.start + found.size):
-                self.late[self.place(found.key, other.entries[at].number)] -= (
-                    other.steps * other.entries[at].weight - other.late[at]
-                )
+            prefetch(self.late + self.find(keys[k]).start)
+        for k in range(count):
+            slot = self.make_row(keys[k])
+            if not slot.noted:
+                self.note(slot)
+            for c in range(changed):
+                at = self.make_entry(slot, changes[c].number)
+                self.entries[at].weight += changes[c].change
+                self.late[at] += self.steps * changes[c].change
         return 0
 
     cdef void sort_row(self, Slot *slot) noexcept nogil:
-        """By class; rows are short and nearly sorted."""
+        """By class; rows are short and nearly sorted, full ones always are."""
         cdef int64_t first = slot.start, a, b, late
         cdef Entry entry
         for a in range(first + 1, first + slot.size):
@@ -259,31 +229,55 @@ cdef class Weights:
             self.entries[b] = entry
             self.late[b] = late
 
-    @staticmethod
-    def mix(Weights previous, list parts, str by):
-        """One table from the shards of an epoch that all began with `previous`.
+    def arrays(self):
+        """All that is known, sorted by key and class: keys, row ends, classes, weights and sums over the steps."""
+        cdef uint64_t[::1] keys = np.empty(self.rows, dtype=np.uint64)
+        cdef uint64_t slot
+        cdef int64_t row = 0
+        for slot in range(self.mask + 1):
+            if self.slots[slot].key != 0:
+                keys[row] = self.slots[slot].key
+                row += 1
+        return self.arrays_of(np.asarray(keys))
 
-        The weights are the mean of the parts, uniform or by their updates; the average goes on over the steps of
-        all shards. One part alone comes out as it went in.
-        """
-        cdef Weights mixed = previous.copy()
-        cdef Weights part
-        cdef int64_t divisor = 0, times
-        mixed.steps, mixed.updates = previous.steps, previous.updates
-        uniform = by == "uniform" or not any(part.updates for part in parts)
-        for part in parts:
-            times = 1 if uniform else part.updates
-            divisor += times
-            mixed.steps += part.steps
-            mixed.updates += part.updates
-            with nogil:
-                mixed.add(part, times)
+    def changes(self):
+        """The rows that were updated, as `arrays` has them; those of a table that began as a copy of another."""
+        cdef uint64_t[::1] keys = np.empty(self.noted, dtype=np.uint64)
+        cdef int64_t k
+        for k in range(self.noted):
+            keys[k] = self.notes[k]
+        return self.arrays_of(np.asarray(keys))
+
+    cdef dict arrays_of(self, wanted):
+        """The rows of these keys, sorted."""
+        wanted.sort()
+        cdef const uint64_t[::1] keys = wanted
+        cdef int64_t row, rows = keys.shape[0], at = 0, place
+        cdef int64_t[::1] ends = np.empty(rows, dtype=np.int64)
+        cdef uint16_t[::1] numbers = np.empty(self.entries_used, dtype=np.uint16)
+        cdef int32_t[::1] weights = np.empty(self.entries_used, dtype=np.int32)
+        cdef int64_t[::1] sums = np.empty(self.entries_used, dtype=np.int64)
+        cdef Slot *found
         with nogil:
-            mixed.settle(divisor, mixed.steps)
-        for part in [previous, *parts]:
-            with nogil:
-                mixed.count_in(part)
-        return mixed
+            for row in range(rows):
+                if row + AHEAD < rows:
+                    prefetch(&self.slots[(keys[row + AHEAD] >> KEY_SHIFT) & self.mask])
+                    found = self.find(keys[row + AHEAD // 2])
+                    prefetch(self.entries + found.start)
+                    prefetch(self.late + found.start)
+                found = self.find(keys[row])
+                self.sort_row(found)
+                for place in range(found.start, <int64_t>found.start + found.size):
+                    if self.entries[place].weight != 0 or self.late[place] != 0:
+                        numbers[at] = self.entries[place].number
+                        weights[at] = self.entries[place].weight
+                        sums[at] = self.steps * self.entries[place].weight - self.late[place]
+                        at += 1
+                ends[row] = at
+        return {
+            "keys": wanted, "ends": np.asarray(ends), "classes": np.asarray(numbers)[:at],
+            "weights": np.asarray(weights)[:at], "sums": np.asarray(sums)[:at],
+        }
 
     @staticmethod
     def from_arrays(int classes, int64_t steps, int64_t updates, dict arrays):
@@ -295,13 +289,36 @@ cdef class Weights:
         cdef const int32_t[::1] weights = arrays["weights"]
         cdef const int64_t[::1] sums = arrays["sums"]
         cdef int64_t row, place, at = 0
+        cdef Slot *slot
         made.steps = steps
         made.updates = updates
         with nogil:
             for row in range(keys.shape[0]):
+                slot = made.make_row(keys[row])
                 while at < ends[row]:
-                    place = made.place(keys[row], numbers[at])
+                    place = made.make_entry(slot, numbers[at])
                     made.entries[place].weight = weights[at]
                     made.late[place] = steps * weights[at] - sums[at]
                     at += 1
+        return made
+
+    def for_a_shard(self):
+        """A copy of the weights alone, to learn on from: no steps, nothing averaged, nothing noted."""
+        cdef Weights made = Weights(self.classes)
+        cdef Slot *slots = <Slot *>realloc(made.slots, (self.mask + 1) * sizeof(Slot))
+        cdef int64_t k
+        if slots == NULL:
+            raise MemoryError("no memory for more features")
+        made.slots = slots
+        made.mask = self.mask
+        made.rows = self.rows
+        while made.entries_room < self.entries_used:
+            made.grow_entries()
+        with nogil:
+            memcpy(made.slots, self.slots, (self.mask + 1) * sizeof(Slot))
+            memcpy(made.entries, self.entries, self.entries_used * sizeof(Entry))
+            memset(made.late, 0, self.entries_used * sizeof(int64_t))
+            for k in range(self.noted):
+                made.find(self.notes[k]).noted = False
+        made.entries_used = self.entries_used      # rows that were free stay unused
         return made

@@ -107,8 +107,8 @@ def count(piece: Piece, block_bytes: int = BLOCK_BYTES) -> Iterator[Count]:
     if piece.kind == "parquet":
         with readable(piece.file.path), open_raw(piece.file.path) as raw:
             metadata = pq.ParquetFile(raw).metadata
-        rows = metadata.row_group(piece.start).num_rows
-        step = rows_at_a_time(metadata, piece.file.name, BLOCK_ROWS, [piece.start])
+            rows = metadata.row_group(piece.start).num_rows
+            step = rows_at_a_time(raw, metadata, piece.file.name, BLOCK_ROWS, [piece.start])
         for part, start in enumerate(range(0, rows, step)):
             end = min(start + step, rows)
             yield Count(piece, part, start, end, end - start, 0)

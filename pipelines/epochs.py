@@ -10,13 +10,15 @@ that was killed goes on after its last complete epoch.
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +26,7 @@ import pyarrow as pa
 from covington import training
 from covington.errors import DataError, OptionError
 from covington.evaluation import Counts, count
+from covington.mixing import mix
 from covington.parser import Parser
 from covington.pipelines import blocks
 from covington.pipelines.storage import (
@@ -45,6 +48,19 @@ from covington.training import MIXING, EpochReport, Survey, TrainingOptions
 from covington.weights import Weights
 
 KEEP = ("best", "last")
+Written = TypeVar("Written")
+
+
+@dataclass
+class _Resident:
+    """The mixed weights that this process had last, so that they are not read again for every shard."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    weights: Weights | None = None
+    checksum: str = ""  # of the file that has the same weights
+
+
+_resident = _Resident()
 
 
 @dataclass(frozen=True)
@@ -83,10 +99,13 @@ class Training:
     def folder(self) -> str:
         return f"{self.model}.training"
 
-    def weights_path(self, epoch: int, shard: int | None = None) -> str:
-        """The weights after an epoch: mixed, or of one shard before mixing."""
-        part = "" if shard is None else f"-shard-{shard:05d}-of-{self.shards:05d}"
-        return join(self.folder, f"epoch-{epoch:05d}{part}.weights")
+    def weights_path(self, epoch: int) -> str:
+        """The mixed weights after an epoch."""
+        return join(self.folder, f"epoch-{epoch:05d}.weights")
+
+    def changes_path(self, epoch: int, shard: int) -> str:
+        """What one shard has learnt in an epoch."""
+        return join(self.folder, f"epoch-{epoch:05d}-shard-{shard:05d}-of-{self.shards:05d}.changes")
 
     def model_path(self, epoch: int) -> str:
         """The model of an epoch that may be the best one."""
@@ -138,33 +157,39 @@ class Training:
         """One epoch over one shard, from the mixed weights of the epoch before to a file; None if that is over."""
         if exists(self.record_path(epoch)) or self.has_stopped(epoch):
             return None
-        found = self.look()
-        weights = self._weights_before(epoch, found).for_a_shard()
-        report = training.train_epoch(weights, prepared(self, shard), epoch, shard)
-        self._save(weights, self.weights_path(epoch, shard))
+        with _resident.lock:
+            before = self._weights_before(epoch)
+            weights = before.for_a_shard()
+            self._stay(epoch - 1, before)
+        report = training.train_epoch(weights, self._prepared(shard), epoch, shard)
+        _put(lambda path: training.save_changes(weights, path), self.changes_path(epoch, shard))
         return report
 
     def finish_epoch(self, epoch: int, reports: list[EpochReport]) -> None:
         """Mix the shards' weights, score them on the dev data, and record that the epoch is complete."""
         if exists(self.record_path(epoch)) or self.has_stopped(epoch):
             return
-        parts = [self.weights_path(epoch, shard) for shard in range(self.shards)]
-        with contextlib.ExitStack() as stack:
-            trained = [training.load_weights(stack.enter_context(here(part))) for part in parts]
-            mixed = Weights.mix(self._weights_before(epoch, self.look()), trained, self.mixing)
-        self._complete(epoch, mixed, reports)
+        parts = [self.changes_path(epoch, shard) for shard in range(self.shards)]
+        with _resident.lock, contextlib.ExitStack() as stack:
+            weights = self._weights_before(epoch)
+            mix(
+                weights,
+                [training.load_changes(stack.enter_context(here(part))) for part in parts],
+                self.mixing,
+            )
+            self._complete(epoch, weights, reports)
+            self._stay(epoch, weights)
         remove(parts)
 
     def run_plain(self) -> Iterator[dict[str, Any]]:
         """All epochs in this process, without Beam, for one shard; yields the record of every epoch."""
         assert self.shards == 1
-        found = self.look()
         yield from (done := self.records())
         epoch = len(done)
-        weights = self._weights_before(epoch + 1, found)
+        weights = self._weights_before(epoch + 1)
         while epoch < self.options.epochs and not self.has_stopped(epoch + 1):
             epoch += 1
-            report = training.train_epoch(weights, prepared(self, 0), epoch, 0)
+            report = training.train_epoch(weights, self._prepared(0), epoch, 0)
             yield self._complete(epoch, weights, [report])
 
     def keep_model(self) -> dict[str, Any]:
@@ -193,11 +218,26 @@ class Training:
         records = self.records()[: epoch - 1]
         return bool(records) and len(records) - best_epoch(records) >= self.patience
 
-    def _weights_before(self, epoch: int, found: Survey) -> Weights:
+    def _weights_before(self, epoch: int) -> Weights:
+        """The weights that an epoch begins with, which are the caller's to change."""
         if epoch == 1:
-            return Weights(found.classes(self.options))
-        with here(self.weights_path(epoch - 1)) as path:
-            return training.load_weights(path)
+            return Weights(self.look().classes(self.options))
+        weights, _resident.weights = _resident.weights, None
+        if weights is None or _resident.checksum != self._checksum(epoch - 1):
+            with here(self.weights_path(epoch - 1)) as path:
+                weights = training.load_weights(path)
+        return weights
+
+    def _stay(self, epoch: int, weights: Weights) -> None:
+        """Keep the weights after an epoch at hand for whoever needs them next in this process."""
+        if epoch > 0:
+            _resident.weights, _resident.checksum = weights, self._checksum(epoch)
+
+    def _checksum(self, epoch: int) -> str:
+        return str(read_json(self.record_path(epoch))["weights"])
+
+    def _prepared(self, shard: int) -> training.Shard:
+        return prepared(self, shard, json.dumps(self._description()))
 
     def _complete(self, epoch: int, weights: Weights, reports: list[EpochReport]) -> dict[str, Any]:
         record: dict[str, Any] = {
@@ -205,7 +245,7 @@ class Training:
             "steps": sum(report.steps for report in reports),
             "updates": sum(report.updates for report in reports),
         }
-        self._save(weights, self.weights_path(epoch))
+        record["weights"] = _put(lambda path: training.save_weights(weights, path), self.weights_path(epoch))
         if self.dev:
             # the model is frozen before its score is known, so that the score is the model's own
             with tempfile.TemporaryDirectory() as folder:
@@ -224,19 +264,9 @@ class Training:
 
     def _freeze(self, weights: Weights, record: dict[str, Any], target: str) -> None:
         facts = {"epoch": record["epoch"], "shards": self.shards, "mixing": self.mixing}
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "model"
-            training.freeze(weights, self.options, self.look(), path, facts, self.prune)
-            _copy_out(path, target)
-
-    def _save(self, weights: Weights, target: str) -> None:
-        if is_local(target):
-            training.save_weights(weights, target)
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "weights"
-            training.save_weights(weights, path)
-            _copy_out(path, target)
+        _put(
+            lambda path: training.freeze(weights, self.options, self.look(), path, facts, self.prune), target
+        )
 
     def _description(self) -> dict[str, Any]:
         files = [list_inputs(inputs) for inputs in (self.inputs, self.dev) if inputs]
@@ -265,8 +295,8 @@ def read_all(inputs: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
 
 
 @lru_cache(maxsize=256)
-def prepared(work: Training, shard: int) -> training.Shard:
-    """The encoded sentences of one shard; they stay in the process from epoch to epoch."""
+def prepared(work: Training, shard: int, description: str) -> training.Shard:
+    """The encoded sentences of one shard; they stay in the process while the description of the work is the same."""
     return training.prepare(dealt(read_all(work.inputs), shard, work.shards), work.options, work.look())
 
 
@@ -298,6 +328,17 @@ def here(path: str) -> Iterator[Path]:
         copy = Path(folder) / "copy"
         copy_file(path, str(copy))
         yield copy
+
+
+def _put(write: Callable[[Path], Written], target: str) -> Written:
+    """Write a file where it belongs, on any filesystem."""
+    if is_local(target):
+        return write(Path(target))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file"
+        written = write(path)
+        _copy_out(path, target)
+    return written
 
 
 def _copy_out(path: Path, target: str) -> None:

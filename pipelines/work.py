@@ -95,8 +95,7 @@ def _read_rows(task: Task) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
     piece = task[0].piece
     wanted = {block.part: block for block in task}
     with readable(piece.file.path), open_raw(piece.file.path) as raw:
-        file = pq.ParquetFile(raw, page_checksum_verification=True)
-        for part, batch in enumerate(parquet.rows(file, piece.file.name, BLOCK_ROWS, [piece.start])):
+        for part, batch in enumerate(parquet.rows(raw, piece.file.name, BLOCK_ROWS, [piece.start])):
             block = wanted.get(part)
             if block is not None:
                 whole = parquet.checked(batch, piece.file.name, block.position)

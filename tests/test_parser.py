@@ -16,9 +16,7 @@ from covington.parser import ARRAYS, Parser, Statistics
 from covington.training import (
     TrainingOptions,
     freeze,
-    load_weights,
     prepare,
-    save_weights,
     survey,
     train_epoch,
 )
@@ -192,35 +190,6 @@ def test_one_seed_one_model(tmp_path: Path, repairs: str) -> None:
         train(tmp_path / name, options)
     train(tmp_path / "c", TrainingOptions(epochs=2, repairs=repairs, seed=2))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() != (tmp_path / "c").read_bytes()
-
-
-def test_weights_survive_a_file(tmp_path: Path) -> None:
-    weights = train(tmp_path / "model", TrainingOptions(epochs=2))
-    save_weights(weights, tmp_path / "weights")
-    again = load_weights(tmp_path / "weights")
-    for name, array in weights.arrays().items():
-        assert np.array_equal(array, again.arrays()[name])
-    with pytest.raises(ModelError, match="not a file of weights"):
-        load_weights(tmp_path / "model")
-    with pytest.raises(ModelError, match="not a parser's model"):
-        Parser.load(tmp_path / "weights")
-
-
-def test_mixing_one_part_changes_nothing_and_shards_average() -> None:
-    options, found = TrainingOptions(epochs=3), survey([SAMPLE])
-    shard = prepare([SAMPLE], options, found)
-    plain = Weights(found.classes(options))
-    mixed = Weights(found.classes(options))
-    for epoch in (1, 2, 3):
-        train_epoch(plain, shard, epoch)
-        part = mixed.for_a_shard()
-        train_epoch(part, shard, epoch)
-        mixed = Weights.mix(mixed, [part], "uniform")
-    for name, array in plain.arrays().items():
-        assert np.array_equal(array, mixed.arrays()[name])
-    assert (plain.steps, plain.updates) == (mixed.steps, mixed.updates)
-    twice = Weights.mix(Weights(plain.classes), [plain, plain.for_a_shard()], "uniform")
-    assert np.array_equal(twice.arrays()["weights"], plain.arrays()["weights"])
 
 
 @pytest.mark.parametrize("seed", range(20))

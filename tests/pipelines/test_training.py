@@ -11,6 +11,7 @@ import pytest
 from covington import training
 from covington.cli import main
 from covington.errors import CovingtonError, OptionError
+from covington.parser import Parser
 from covington.pipelines import Runner
 from covington.pipelines.epochs import Training, best_epoch, dealt, read_all
 from covington.pipelines.train import TrainJob
@@ -63,6 +64,12 @@ def test_one_shard_on_beam_is_the_core(serial: bytes, tmp_path: Path) -> None:
 def test_modes_of_the_direct_runner_change_no_byte(mode: str, three_shards: bytes, tmp_path: Path) -> None:
     runner = Runner((f"--direct_running_mode={mode}", "--direct_num_workers=2"))
     assert train(tmp_path / "model", runner, shards=3) == three_shards
+
+
+def test_shards_without_sentences_learn_nothing(tmp_path: Path) -> None:
+    options = TrainingOptions(epochs=2)
+    train(tmp_path / "model", shards=60, options=options)  # the sample has fewer sentences
+    assert Parser.load(tmp_path / "model").metadata["shards"] == 60
 
 
 @pytest.mark.parametrize("environment", ["LOOPBACK", "EXTERNAL"])

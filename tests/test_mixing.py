@@ -1,0 +1,127 @@
+"""Weights in training: as files, and mixed from what shards have learnt."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import covington
+from covington import models
+from covington.errors import ModelError
+from covington.mixing import Changes, mix
+from covington.parser import Parser
+from covington.training import (
+    MIXING,
+    TrainingOptions,
+    freeze,
+    load_changes,
+    load_weights,
+    prepare,
+    save_changes,
+    save_weights,
+    survey,
+    train_epoch,
+)
+from covington.weights import Weights
+
+SAMPLE = pa.Table.from_batches(list(covington.read_conllu(models.sample()))).combine_chunks().to_batches()[0]
+
+
+def changes_of(part: Weights) -> Changes:
+    return Changes(part.classes, part.steps, part.updates, part.changes())
+
+
+def table(weights: Weights) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]:
+    """Weights and sums by key and class."""
+    arrays = weights.arrays()
+    keys = np.repeat(arrays["keys"], np.diff(arrays["ends"], prepend=0)).tolist()
+    places = list(zip(keys, arrays["classes"].tolist(), strict=True))
+    return (
+        dict(zip(places, arrays["weights"].tolist(), strict=True)),
+        dict(zip(places, arrays["sums"].tolist(), strict=True)),
+    )
+
+
+def test_weights_survive_a_file(tmp_path: Path) -> None:
+    options, found = TrainingOptions(epochs=2), survey([SAMPLE])
+    weights = Weights(found.classes(options))
+    train_epoch(weights, prepare([SAMPLE], options, found), 1)
+    freeze(weights, options, found, tmp_path / "model")
+    save_weights(weights, tmp_path / "weights")
+    again = load_weights(tmp_path / "weights")
+    for name, array in weights.arrays().items():
+        assert np.array_equal(array, again.arrays()[name])
+    with pytest.raises(ModelError, match="not a file of weights"):
+        load_weights(tmp_path / "model")
+    with pytest.raises(ModelError, match="not a parser's model"):
+        Parser.load(tmp_path / "weights")
+
+
+def test_mixing_one_part_changes_nothing_and_shards_average() -> None:
+    options, found = TrainingOptions(epochs=3), survey([SAMPLE])
+    shard = prepare([SAMPLE], options, found)
+    plain = Weights(found.classes(options))
+    mixed = Weights(found.classes(options))
+    for epoch in (1, 2, 3):
+        train_epoch(plain, shard, epoch)
+        part = mixed.for_a_shard()
+        train_epoch(part, shard, epoch)
+        mix(mixed, [changes_of(part)], "uniform")
+    for name, array in plain.arrays().items():
+        assert np.array_equal(array, mixed.arrays()[name])
+    assert (plain.steps, plain.updates) == (mixed.steps, mixed.updates)
+
+
+@pytest.mark.parametrize("by", MIXING)
+def test_mixing_is_the_mean_of_the_shards_and_the_sum_of_their_sums(by: str) -> None:
+    """Against dictionaries, for shards of different size, over several epochs."""
+    options, found = TrainingOptions(epochs=3), survey([SAMPLE])
+    shards = [prepare([SAMPLE.slice(first, 9)], options, found) for first in (0, 9, 18)]
+    shards.append(prepare([SAMPLE.slice(0, 0)], options, found))  # learns nothing
+    mixed = Weights(found.classes(options))
+    weights: dict[tuple[int, int], int] = {}
+    sums: Counter[tuple[int, int]] = Counter()
+    steps = 0
+    for epoch in (1, 2, 3):
+        parts = []
+        for number, shard in enumerate(shards):
+            part = mixed.for_a_shard()
+            train_epoch(part, shard, epoch, number)
+            parts.append(part)
+        times = [1 if by == "uniform" else part.updates for part in parts]
+        trained = [table(part) for part in parts]
+        for part_sums in (part_sums for _, part_sums in trained):
+            sums.update(part_sums)
+        weights = {
+            place: math.floor(
+                Fraction(
+                    sum(t * part.get(place, 0) for t, (part, _) in zip(times, trained, strict=True)),
+                    sum(times),
+                )
+                + Fraction(1, 2)
+            )
+            for place in {place for part, _ in trained for place in part}
+        }
+        mix(mixed, [changes_of(part) for part in parts], by)
+        steps += sum(part.steps for part in parts)
+        assert mixed.steps == steps
+        found_weights, found_sums = table(mixed)
+        assert {place: w for place, w in found_weights.items() if w} == {
+            p: w for p, w in weights.items() if w
+        }
+        assert {place: s for place, s in found_sums.items() if s} == {p: s for p, s in sums.items() if s}
+
+
+def test_changes_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    weights = Weights(10)
+    save_changes(weights, tmp_path / "changes")
+    with pytest.raises(ModelError, match="changes of 10 classes do not fit weights of 12"):
+        mix(Weights(12), [load_changes(tmp_path / "changes")], "uniform")
+    with pytest.raises(ModelError, match="not a file of weights"):
+        load_weights(tmp_path / "changes")
