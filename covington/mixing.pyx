@@ -7,36 +7,49 @@ what it is in all shards, uniform or by their updates; where a row did not chang
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free
 
+from covington.kernels cimport prefetch
 from covington.weights cimport Slot, Weights
 
 from covington.errors import ModelError
+
+cdef enum:
+    AHEAD = 8       # rows: how early the memory behind them is called for
+
+
+# The rows of a shard, and which one is next.
+cdef struct Cursor:
+    const uint64_t *keys
+    const int64_t *ends
+    const uint16_t *numbers
+    const int32_t *weights
+    const int64_t *sums
+    int64_t rows
+    int64_t row
+    int64_t steps
+    int64_t times       # how much the shard counts for
 
 
 cdef class Changes:
     """What one shard has learnt: its steps, its updates and Weights.changes."""
     cdef readonly int classes
+    cdef readonly int64_t steps
+    cdef readonly int64_t updates
     cdef const uint64_t[::1] keys
     cdef const int64_t[::1] ends
     cdef const uint16_t[::1] numbers
     cdef const int32_t[::1] weights
     cdef const int64_t[::1] sums
-    cdef readonly int64_t steps
-    cdef readonly int64_t updates
-    cdef int64_t times              # how much it counts for
-    cdef int64_t row                # the next one that is to be mixed
 
     def __init__(self, int classes, int64_t steps, int64_t updates, dict arrays):
         self.classes, self.steps, self.updates = classes, steps, updates
         self.keys, self.ends, self.sums = arrays["keys"], arrays["ends"], arrays["sums"]
         self.numbers, self.weights = arrays["classes"], arrays["weights"]
 
-    cdef inline bint has(self, uint64_t key) noexcept nogil:
-        """Is this the key of the next row?"""
-        return self.row < self.keys.shape[0] and self.keys[self.row] == key
-
-    cdef inline int64_t start(self) noexcept nogil:
-        """Where the next row begins; it ends at `ends`."""
-        return self.ends[self.row - 1] if self.row > 0 else 0
+    cdef Cursor begin(self, int64_t times):
+        if self.keys.shape[0] == 0 or self.numbers.shape[0] == 0:
+            return Cursor(NULL, NULL, NULL, NULL, NULL, 0, 0, self.steps, times)
+        return Cursor(&self.keys[0], &self.ends[0], &self.numbers[0], &self.weights[0], &self.sums[0],
+                      self.keys.shape[0], 0, self.steps, times)
 
 
 def mix(Weights weights, list parts, str by):
@@ -45,69 +58,102 @@ def mix(Weights weights, list parts, str by):
     The average goes on over the steps of all shards. One shard alone gives what it would have given in this table.
     """
     cdef Changes part
+    cdef int64_t *means = NULL
+    cdef Cursor *cursors = NULL
     cdef int64_t divisor = 0
-    cdef int64_t *means
+    cdef int count = len(parts), k
     uniform = by == "uniform" or not any(part.updates for part in parts)
     for part in parts:
         if part.classes != weights.classes:
             raise ModelError(f"changes of {part.classes} classes do not fit weights of {weights.classes}")
-    for part in parts:
-        part.row = 0
-        part.times = 1 if uniform else part.updates
-        divisor += part.times
-        weights.steps += part.steps
-        weights.updates += part.updates
-    means = <int64_t *>calloc(2 * weights.classes, sizeof(int64_t))
-    if means == NULL:
-        raise MemoryError()
     try:
-        mix_rows(weights, parts, divisor, means, means + weights.classes)
+        cursors = <Cursor *>calloc(count + 1, sizeof(Cursor))
+        means = <int64_t *>calloc(2 * weights.classes, sizeof(int64_t))
+        if cursors == NULL or means == NULL:
+            raise MemoryError()
+        for k in range(count):
+            part = parts[k]
+            cursors[k] = part.begin(1 if uniform else part.updates)
+            divisor += cursors[k].times
+            weights.steps += part.steps
+            weights.updates += part.updates
+        with nogil:
+            mix_rows(weights, cursors, cursors + count, divisor, means, means + weights.classes)
     finally:
+        free(cursors)
         free(means)
 
 
-cdef int mix_rows(Weights weights, list parts, int64_t divisor, int64_t *means, int64_t *sums) except -1:
+cdef int mix_rows(Weights weights, Cursor *first, Cursor *last, int64_t divisor, int64_t *means,
+                  int64_t *sums) except -1 nogil:
     """Row by row, in the order of the keys, which all parts are in."""
-    cdef Changes part
+    cdef Cursor *part
     cdef uint64_t key
     while True:
         key = 0
-        for part in parts:
-            if part.row < part.keys.shape[0] and (key == 0 or part.keys[part.row] < key):
+        part = first
+        while part < last:
+            if part.row < part.rows and (key == 0 or part.keys[part.row] < key):
                 key = part.keys[part.row]
+            part += 1
         if key == 0:
             return 0
-        mix_row(weights, parts, key, divisor, means, sums)
+        mix_row(weights, first, last, key, divisor, means, sums)
 
 
-cdef int mix_row(Weights weights, list parts, uint64_t key, int64_t divisor, int64_t *means, int64_t *sums) except -1:
+cdef int mix_row(Weights weights, Cursor *first, Cursor *last, uint64_t key, int64_t divisor, int64_t *means,
+                 int64_t *sums) except -1 nogil:
     """One row: for each class the mean of the weights and the sum of what they were, both less what is there now."""
     cdef Slot *slot = weights.make_row(key)
-    cdef Changes part
+    cdef Cursor *part = first
     cdef int64_t at, times = 0, steps = 0, mean
     cdef int number
-    for part in parts:
-        if part.has(key):
+    while part < last:
+        if has(part, key):
             times += part.times
             steps += part.steps
-            for at in range(part.start(), part.ends[part.row]):
+            for at in range(start_of(part), part.ends[part.row]):
                 weights.make_entry(slot, part.numbers[at])
+        part += 1
     for at in range(slot.start, <int64_t>slot.start + slot.size):
         number = weights.entries[at].number
         means[number] = -times * weights.entries[at].weight
         sums[number] = -steps * weights.entries[at].weight
-    for part in parts:
-        if part.has(key):
-            for at in range(part.start(), part.ends[part.row]):
+    part = first
+    while part < last:
+        if has(part, key):
+            for at in range(start_of(part), part.ends[part.row]):
                 means[part.numbers[at]] += part.times * part.weights[at]
                 sums[part.numbers[at]] += part.sums[at]
             part.row += 1
+            look_ahead(weights, part)
+        part += 1
     for at in range(slot.start, <int64_t>slot.start + slot.size):
         number = weights.entries[at].number
         mean = rounded(means[number], divisor)
         weights.entries[at].weight += <int32_t>mean
         weights.late[at] += weights.steps * mean - sums[number]
     return 0
+
+
+cdef inline bint has(const Cursor *part, uint64_t key) noexcept nogil:
+    """Is this the key of the next row?"""
+    return part.row < part.rows and part.keys[part.row] == key
+
+
+cdef inline int64_t start_of(const Cursor *part) noexcept nogil:
+    """Where the next row begins; it ends at `ends`."""
+    return part.ends[part.row - 1] if part.row > 0 else 0
+
+
+cdef inline void look_ahead(Weights weights, const Cursor *part) noexcept nogil:
+    """Begin to fetch what will be needed some rows later."""
+    cdef const Slot *slot
+    if part.row + 2 * AHEAD < part.rows:
+        prefetch(weights.home(part.keys[part.row + 2 * AHEAD]))
+        slot = weights.find(part.keys[part.row + AHEAD])
+        prefetch(weights.entries + slot.start)
+        prefetch(weights.late + slot.start)
 
 
 cdef inline int64_t rounded(int64_t total, int64_t divisor) noexcept nogil:

@@ -43,6 +43,7 @@ cdef class Weights:
 
     cdef void score(self, const uint64_t *keys, int count, int64_t *scores) noexcept nogil
     cdef int update(self, const uint64_t *keys, int count, const Change *changes, int changed) except -1 nogil
+    cdef Slot *home(self, uint64_t key) noexcept nogil
     cdef Slot *find(self, uint64_t key) noexcept nogil
     cdef Slot *make_row(self, uint64_t key) except NULL nogil
     cdef int64_t make_entry(self, Slot *slot, int number) except -1 nogil

@@ -44,6 +44,10 @@ cdef class Weights:
     def __len__(self):
         return self.rows
 
+    cdef Slot *home(self, uint64_t key) noexcept nogil:
+        """Where the search for a key begins."""
+        return &self.slots[(key >> KEY_SHIFT) & self.mask]
+
     cdef Slot *find(self, uint64_t key) noexcept nogil:
         """The place of a key, or the empty place where it belongs."""
         cdef uint64_t at = (key >> KEY_SHIFT) & self.mask
@@ -61,7 +65,7 @@ cdef class Weights:
         cdef const Entry *end
         cdef int k, rows = 0
         for k in range(count):
-            prefetch(&self.slots[(keys[k] >> KEY_SHIFT) & self.mask])
+            prefetch(self.home(keys[k]))
         for k in range(count):
             found[rows] = self.find(keys[k])
             if found[rows].size > 0:
@@ -261,7 +265,7 @@ cdef class Weights:
         with nogil:
             for row in range(rows):
                 if row + AHEAD < rows:
-                    prefetch(&self.slots[(keys[row + AHEAD] >> KEY_SHIFT) & self.mask])
+                    prefetch(self.home(keys[row + AHEAD]))
                     found = self.find(keys[row + AHEAD // 2])
                     prefetch(self.entries + found.start)
                     prefetch(self.late + found.start)
