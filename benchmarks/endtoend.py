@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -13,9 +15,11 @@ import pyarrow as pa
 
 from benchmarks.corpora import Corpora, batches, enlarge
 from benchmarks.settings import Scale
-from benchmarks.timing import Probe, alternate, spread, timed
+from benchmarks.timing import Lap, Probe, alternate, on_cores, spread, timed
 from covington.encoding import word_counts
 from covington.parser import Parser
+
+_together: Any = None  # where two processes wait for each other
 
 SET_UP = "Beam in_memory, one sentence"
 
@@ -23,8 +27,35 @@ SET_UP = "Beam in_memory, one sentence"
 def bare(model: str, corpus: str) -> dict[str, Any]:
     """The parser alone on the same corpus, read before: what the others are held against."""
     parser, data = Parser.load(model), batches(corpus)
-    lap = timed(lambda: [parser.parse(batch) for batch in data])
+    with on_cores(1):
+        lap = timed(lambda: [parser.parse(batch) for batch in data])
     return {"tokens": sum(int(word_counts(batch).sum()) for batch in data), **asdict(lap)}
+
+
+def bare_twice(model: str, corpus: str) -> dict[str, Any]:
+    """Two processes of the parser alone side by side, which share nothing: what two cores of this machine can do."""
+    context = multiprocessing.get_context("spawn")
+    together = context.Barrier(2)
+    with context.Pool(2, _wait_at, (together,)) as pool:
+        found = pool.starmap(_bare_at_once, [(model, corpus)] * 2, chunksize=1)
+    return {
+        "tokens": sum(tokens for tokens, *_ in found),
+        "cpu": sum(lap.cpu for _, lap, *_ in found),
+        "wall": max(end for *_, end in found) - min(start for *_, start, _ in found),
+    }
+
+
+def _wait_at(barrier: Any) -> None:
+    global _together
+    _together = barrier
+
+
+def _bare_at_once(model: str, corpus: str) -> tuple[int, Lap, float, float]:
+    parser, data = Parser.load(model), batches(corpus)
+    _together.wait()
+    start = time.time()
+    lap = timed(lambda: [parser.parse(batch) for batch in data])
+    return sum(int(word_counts(batch).sum()) for batch in data), lap, start, time.time()
 
 
 def stream(model: str, corpus: str, threads: int) -> dict[str, Any]:
@@ -36,7 +67,8 @@ def stream(model: str, corpus: str, threads: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         work = ParseStream([corpus], str(Path(folder) / "parsed.parquet"), threads=threads)
         reports: list[Any] = []
-        lap = timed(lambda: reports.append(work.run(parser)))
+        with on_cores(threads):
+            lap = timed(lambda: reports.append(work.run(parser)))
     return {"tokens": reports[0].tokens, **asdict(lap)}
 
 
@@ -50,7 +82,8 @@ def beam(model: str, corpus: str, workers: int, mode: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         job = ParseJob([corpus], str(Path(folder) / "parsed"), model)
         reports: list[Any] = []
-        lap = timed(lambda: reports.append(job.run(runner)))
+        with on_cores(workers):
+            lap = timed(lambda: reports.append(job.run(runner)))
     return {"tokens": reports[0].tokens, **asdict(lap)}
 
 
@@ -65,6 +98,7 @@ def measure(
     cores = os.cpu_count() or 1
     ways: dict[str, tuple[str, dict[str, Any]]] = {
         "bare core, read before": ("bare", {}),
+        "bare core, 2 at once": ("bare_twice", {}),
         "stream, 1 thread": ("stream", {"threads": 1}),
         "stream, 2 threads": ("stream", {"threads": 2}),
         "Beam in_memory, 1 worker": ("beam", {"workers": 1, "mode": "in_memory"}),

@@ -201,7 +201,15 @@ def _end_to_end(results: dict[str, Any]) -> list[str]:
         if way == SET_UP:
             continue
         core = ways[f"{model}: bare core, read before"]["speed by processor time"]["median"]
-        one = "Beam in_memory, 1 worker" if "Beam" in name else "stream, 1 thread"
+        one = next(
+            one
+            for kind, one in (
+                ("Beam", "Beam in_memory, 1 worker"),
+                ("stream", "stream, 1 thread"),
+                ("bare", "bare core, read before"),
+            )
+            if kind in name
+        )
         alone = ways[f"{model}: {one}"]["speed"]["median"]
         rows.append(
             [
@@ -218,7 +226,9 @@ def _end_to_end(results: dict[str, Any]) -> list[str]:
         f"## CoNLL-U to Parquet, {tokens:,} tokens",
         "",
         *table(header, rows),
-        "From the loaded program to the closed file. What Beam takes to set up a pipeline is in its lines: one"
+        "From the loaded program to the closed file, one thread or worker on one core. The bare core twice at once, two"
+        " processes that share nothing, shows what the second core of this machine is worth. What Beam takes to set up"
+        " a pipeline is in its lines: one"
         f" sentence takes {number(ways[f'rich: {SET_UP}']['cpu'], 2)} CPU-seconds,"
         f" {number(ways[f'rich: {SET_UP}']['wall'], 2)} by the wall clock.",
         "",

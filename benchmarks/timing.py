@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -10,7 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,20 @@ def timed(work: Callable[[], object]) -> Lap:
     wall, cpu = time.perf_counter(), _processor_seconds()
     work()
     return Lap(_processor_seconds() - cpu, time.perf_counter() - wall)
+
+
+@contextlib.contextmanager
+def on_cores(count: int) -> Iterator[None]:
+    """Nothing of this process runs on more cores than these, where the system lets one say so."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(before)[:count])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _processor_seconds() -> float:

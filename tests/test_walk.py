@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable, Sequence
+from typing import get_args
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -14,7 +18,7 @@ from covington.sentences import Sentences
 from covington.walk import Walk
 from tests import reference_features as twin
 from tests.batches import batch, sentence
-from tests.reference import Configuration, Transition, TransitionSystem, focus
+from tests.reference import Configuration, Root, Transition, TransitionSystem, focus
 from tests.strategies import LABELS, systems
 
 FORMS, TAGS = ("a", "b", "c"), ("X", "Y")
@@ -46,21 +50,21 @@ def check_state(walk: Walk, c: Configuration, system: TransitionSystem, length: 
         assert walk.open_words == (outside[0], outside[-1])
 
 
-@settings(max_examples=120, deadline=None)
-@given(st.data())
-def test_arcs_dependents_and_features_along_the_way(data: st.DataObject) -> None:
-    """Two features have the same key exactly if the twin writes them the same way."""
-    system = data.draw(systems)
-    length = data.draw(st.integers(1, 9))
-    forms = data.draw(st.lists(st.sampled_from(FORMS), min_size=length, max_size=length))
-    tags = data.draw(st.lists(st.sampled_from(TAGS), min_size=length, max_size=length))
+def check_walk(
+    system: TransitionSystem,
+    forms: list[str],
+    tags: list[str],
+    choose: Callable[[Sequence[str]], str],
+    choose_label: Callable[[], str],
+) -> None:
+    """From the beginning to the end; two features have the same key exactly if the twin writes them the same way."""
+    length = len(forms)
     walk = Walk(PROGRAM, encoded(forms, tags), 0, system.monotonic, system.root == "explicit")
     c = system.initial(length)
     while not system.is_terminal(c):
-        names = system.permissible(c)
-        name = names[-1 - min(data.draw(st.integers(0, 2 * len(names))), len(names) - 1)]
+        name = choose(system.permissible(c))
         arc = name in ("LeftArc", "RightArc")
-        label = data.draw(st.sampled_from(LABELS)) if arc else ""
+        label = choose_label() if arc else ""
         after = system.apply(c, Transition(name, label))
         removed = walk.take(name, LABELS.index(label) if arc else -1)
         assert removed == (not c.arcs <= after.arcs)
@@ -76,6 +80,36 @@ def test_arcs_dependents_and_features_along_the_way(data: st.DataObject) -> None
 
 KEY_OF: dict[str, int] = {}
 TEXT_OF: dict[int, str] = {}
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.data())
+def test_arcs_dependents_and_features_along_the_way(data: st.DataObject) -> None:
+    length = data.draw(st.integers(1, 9))
+    check_walk(
+        data.draw(systems),
+        data.draw(st.lists(st.sampled_from(FORMS), min_size=length, max_size=length)),
+        data.draw(st.lists(st.sampled_from(TAGS), min_size=length, max_size=length)),
+        lambda names: names[-1 - min(data.draw(st.integers(0, 2 * len(names))), len(names) - 1)],
+        lambda: data.draw(st.sampled_from(LABELS)),
+    )
+
+
+@pytest.mark.parametrize("root", get_args(Root))
+@pytest.mark.parametrize("seed", range(4))
+def test_dependents_stay_right_when_arcs_are_taken_away(root: Root, seed: int) -> None:
+    """Walks that build and replace arcs most of the time, so that words have several dependents and lose some."""
+    random_ = random.Random(seed)
+    system = TransitionSystem(monotonic=False, root=root)
+    for _ in range(40):
+        length = random_.randint(4, 8)
+        check_walk(
+            system,
+            random_.choices(FORMS, k=length),
+            random_.choices(TAGS, k=length),
+            lambda names: random_.choice([*names, *names[2:] * 2]),
+            lambda: random_.choice(LABELS[:2]),
+        )
 
 
 def in_table_order(found: dict[str, int]) -> list[tuple[str, int]]:
