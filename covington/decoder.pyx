@@ -18,7 +18,7 @@ from covington.features cimport (
     FIRST_OPEN, LAST_OPEN, LEFT_WORD, MOST_CELLS, MOST_KEYS, NODES, PAIR, PAIR_TAGS, RIGHT_WORD, Group, Program,
     Signature, is_same, load_cells, locate, make_keys, signature_of,
 )
-from covington.frozen cimport IN_DENSE, Found, FrozenWeights, Tables, call, find, may_know, open_row
+from covington.frozen cimport IN_DENSE, Found, FrozenWeights, Tables, call, find, look, may_know, open_row
 from covington.hashing cimport finish, mix
 from covington.kernels cimport Sparse, add_sparse, largest_of, prefetch, sum_rows
 from covington.sentences cimport Sentences, length_of, values_of
@@ -61,6 +61,15 @@ cdef struct Kept:
     bint known[KEPT]
 
 
+# A part that is needed: what it is made from, and where the memo would have it.
+cdef struct Wanted:
+    const Group *group
+    int16_t *scores
+    int64_t memo
+    uint64_t tag
+    uint64_t cells[MOST_CELLS]
+
+
 # A part that is being made: its keys, then what was found of them, are `first`..`last`-1 of the lane.
 cdef struct Request:
     int first
@@ -96,6 +105,8 @@ cdef struct Lane:
     int16_t *pair_scores        # PAIR_KEPT parts
     int16_t *scores             # of all classes
     int32_t nodes[NODES]
+    int wants
+    Wanted wanted[PAIR]
     int requests                # of PAIR, and of the parts that must be made
     Request request[PAIR + 1]
     int recalls
@@ -214,80 +225,93 @@ cdef class Decoder:
         lane.requests = 1
         lane.recalls = 0
 
-    cdef void ask_for(self, Lane *lane, int number, int16_t *scores) noexcept nogil:
-        """Ask for a part: from the memo, or by its features."""
+    cdef void want(self, Lane *lane, int number, int16_t *scores) noexcept nogil:
+        """Say that a part is needed, and begin to fetch what the memo has in its place."""
         cdef const Group *group = &self.program.groups[number]
-        cdef Request *request = &lane.request[lane.requests]
-        cdef uint64_t cells[MOST_CELLS]
+        cdef Wanted *wanted = &lane.wanted[lane.wants]
         cdef uint64_t tag = 0
-        cdef int64_t memo
         cdef int k
         if group.templates == 0:
             return
-        load_cells(group, &lane.c, lane.nodes, lane.values, self.program.width, cells)
+        load_cells(group, &lane.c, lane.nodes, lane.values, self.program.width, wanted.cells)
         for k in range(group.cells):
-            tag += cells[k] * self.factors[k]
-        tag = finish(tag) | 1
-        memo = number * self.places + <int64_t>((tag >> 32) * self.places >> 32)
-        if self.memo[memo] == tag:
+            tag += wanted.cells[k] * self.factors[k]
+        wanted.tag = finish(tag) | 1
+        wanted.memo = number * self.places + <int64_t>((wanted.tag >> 32) * self.places >> 32)
+        wanted.group = group
+        wanted.scores = scores
+        prefetch(&self.memo[wanted.memo])
+        lane.wants += 1
+
+    cdef void ask_for(self, Lane *lane, const Wanted *wanted) noexcept nogil:
+        """Ask for a part: from the memo, or by its features."""
+        cdef Request *request = &lane.request[lane.requests]
+        cdef int k
+        if self.memo[wanted.memo] == wanted.tag:
             for k in range(self.lines):
-                prefetch(self.memo_scores + memo * self.weights.width + k * LINE)
-            lane.recall[lane.recalls] = Recall(memo, scores)
+                prefetch(self.memo_scores + wanted.memo * self.weights.width + k * LINE)
+            lane.recall[lane.recalls] = Recall(wanted.memo, wanted.scores)
             lane.recalls += 1
             return
         request.first = lane.request[lane.requests - 1].last
-        request.last = request.first + make_keys(group, cells, lane.keys + request.first)
-        request.scores = scores
-        request.memo = memo
-        request.tag = tag
+        request.last = request.first + make_keys(wanted.group, wanted.cells, lane.keys + request.first)
+        request.scores = wanted.scores
+        request.memo = wanted.memo
+        request.tag = wanted.tag
         for k in range(request.first, request.last):
             call(&self.weights.tables, lane.keys[k])
         lane.requests += 1
 
-    cdef inline void ask_if_new(self, Lane *lane, int group, Kept *kept, int place, int16_t *scores) noexcept nogil:
-        """Ask for a part of a focus word unless the kept one still holds."""
+    cdef inline void want_if_new(self, Lane *lane, int group, Kept *kept, int place, int16_t *scores) noexcept nogil:
+        """A part of a focus word is needed unless the kept one still holds."""
         cdef Signature now = signature_of(&lane.c, group)
         if kept.known[place] and is_same(&kept.signatures[place], &now):
             return
         kept.known[place] = True
         kept.signatures[place] = now
-        self.ask_for(lane, group, scores + place * self.weights.width)
+        self.want(lane, group, scores + place * self.weights.width)
 
-    cdef inline void ask_once(self, Lane *lane, int group, int word, int place) noexcept nogil:
-        """Ask for a part that never changes unless it is kept."""
+    cdef inline void want_once(self, Lane *lane, int group, int word, int place) noexcept nogil:
+        """A part that never changes is needed unless it is kept."""
         if not lane.kept[word].known[place]:
             lane.kept[word].known[place] = True
-            self.ask_for(lane, group, self.scores_of(lane, word) + place * self.weights.width)
+            self.want(lane, group, self.scores_of(lane, word) + place * self.weights.width)
 
     cdef inline int16_t *scores_of(self, Lane *lane, int word) noexcept nogil:
         return lane.kept_scores + KEPT * <size_t>word * self.weights.width
 
     cdef void ask(self, Lane *lane) noexcept nogil:
         """First turn: what does this configuration need?"""
-        cdef int place
+        cdef int place, k
         locate(&lane.c, lane.nodes)
-        self.ask_for_pair(lane)
+        lane.wants = 0
         for place in range(PAIR_KEPT):
-            self.ask_for(lane, PAIR_TAGS + place, lane.pair_scores + place * self.weights.width)
+            self.want(lane, PAIR_TAGS + place, lane.pair_scores + place * self.weights.width)
         for place in range(LEFT_KEPT):
-            self.ask_if_new(lane, LEFT_WORD + place, &lane.kept[lane.c.i], place, self.scores_of(lane, lane.c.i))
+            self.want_if_new(lane, LEFT_WORD + place, &lane.kept[lane.c.i], place, self.scores_of(lane, lane.c.i))
         for place in range(RIGHT_KEPT):
-            self.ask_if_new(lane, RIGHT_WORD + place, &lane.right_kept, place, lane.right_scores)
-        self.ask_once(lane, FIRST_OPEN, lane.c.open_first, AS_FIRST_OPEN)
-        self.ask_once(lane, LAST_OPEN, lane.c.open_last, AS_LAST_OPEN)
+            self.want_if_new(lane, RIGHT_WORD + place, &lane.right_kept, place, lane.right_scores)
+        self.want_once(lane, FIRST_OPEN, lane.c.open_first, AS_FIRST_OPEN)
+        self.want_once(lane, LAST_OPEN, lane.c.open_last, AS_LAST_OPEN)
+        self.ask_for_pair(lane)
+        for k in range(lane.wants):
+            self.ask_for(lane, &lane.wanted[k])
 
     cdef void look_up(self, Lane *lane) noexcept nogil:
         """Second turn: take what was remembered, find the features and call for their weights."""
         cdef size_t width = self.weights.width
         cdef Request *request
+        cdef int places[MOST_KEYS]
         cdef int r, k, known = 0, first
         for r in range(lane.recalls):       # before any lane remembers something else in these places
             memcpy(lane.recall[r].scores, self.memo_scores + lane.recall[r].memo * width, width * sizeof(int16_t))
+        for k in range(lane.request[lane.requests - 1].last):       # nothing to guess wrong, so that loads overlap
+            places[k] = look(&self.weights.tables, lane.keys[k])
         for r in range(lane.requests):
             request = &lane.request[r]
             first = known
             for k in range(request.first, request.last):
-                known += find(&self.weights.tables, lane.keys[k], &lane.found[known])
+                known += find(&self.weights.tables, lane.keys[k], places[k], &lane.found[known])
             request.first, request.last = first, known
 
     cdef inline int sort_out(self, Lane *lane, const Request *request, const int16_t **dense, int *many,

@@ -110,13 +110,18 @@ cdef struct Found:
     Kind kind
 
 
-cdef inline bint find(const Tables *tables, uint64_t key, Found *found) noexcept nogil:
-    """Find a feature, and begin to fetch its weights; False if it is not known."""
+cdef inline int look(const Tables *tables, uint64_t key) noexcept nogil:
+    """Where a feature is in its own bucket, or COMMON_PLACES and more."""
+    return match((tables.common + bucket_of(key, tables.common_buckets)).fingerprints, fingerprint_of(key))
+
+
+cdef inline bint find(const Tables *tables, uint64_t key, int place, Found *found) noexcept nogil:
+    """Find a feature after a `look`, and begin to fetch its weights; False if it is not known."""
     cdef const CommonBucket *home = tables.common + bucket_of(key, tables.common_buckets)
     cdef const CommonBucket *bucket = home
     cdef uint64_t bits
     cdef uint32_t fingerprint = fingerprint_of(key), row
-    cdef int place = match(bucket.fingerprints, fingerprint), looked = 1
+    cdef int looked = 1
     while place >= COMMON_PLACES and bucket.fingerprints[COMMON_PLACES - 1] != 0 and looked < FARTHEST_BUCKET:
         bucket += 1                                     # a full bucket flows over into the next
         if bucket == tables.common + tables.common_buckets:

@@ -37,6 +37,7 @@ from covington.pipelines.storage import (
     join,
     list_inputs,
     read_json,
+    readable,
     remove,
     remove_folder,
     whole_file,
@@ -332,13 +333,13 @@ def here(path: str) -> Iterator[Path]:
 
 def _put(write: Callable[[Path], Written], target: str) -> Written:
     """Write a file where it belongs, on any filesystem."""
-    if is_local(target):
-        return write(Path(target))
-    with tempfile.TemporaryDirectory() as folder:
+    with readable(target), tempfile.TemporaryDirectory() as folder:
+        if is_local(target):
+            return write(Path(target))
         path = Path(folder) / "file"
         written = write(path)
         _copy_out(path, target)
-    return written
+        return written
 
 
 def _copy_out(path: Path, target: str) -> None:
