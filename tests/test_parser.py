@@ -128,13 +128,19 @@ def test_confidence_is_the_margin_of_the_arc(parser: Parser) -> None:
     assert parser.parse(SAMPLE).column("confidence").null_count == SAMPLE.num_rows
 
 
-def test_empty_batches_empty_sentences_and_ten_thousand_words(parser: Parser) -> None:
+def test_empty_batches_and_empty_sentences(parser: Parser) -> None:
     assert parser.parse(SAMPLE.slice(0, 0)).num_rows == 0
     nothing = pa.RecordBatch.from_pydict({"tokens": pa.array([[], []], pa.list_(pa.string()))})
     assert parser.parse(nothing).column("head").to_pylist() == [[], []]
-    words = [f"w{number % 50}" for number in range(10_000)]
-    long = pa.RecordBatch.from_pydict({"tokens": [words], "upos": [["NOUN", "VERB"] * 5_000]})
-    assert len(parser.parse(long).column("head")[0].as_py()) == 10_000
+
+
+@pytest.mark.parametrize("length", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_sentences_of_a_thousand_and_of_ten_thousand_words(parser: Parser, length: int) -> None:
+    words = [f"w{number % 50}" for number in range(length)]
+    long = pa.RecordBatch.from_pydict({"tokens": [words], "upos": [["NOUN", "VERB"] * (length // 2)]})
+    heads = parser.parse(long).column("head")[0].as_py()
+    assert len(heads) == length
+    assert heads.count(0) == 1
 
 
 def test_columns_that_are_not_there_are_simply_absent(parser: Parser) -> None:
