@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import capacity, peers
+from benchmarks import capacity, peers, rounding
 from benchmarks.__main__ import SECTIONS, main
 from benchmarks.corpora import joined, near, sample, whole
 from benchmarks.plot import plot
 from benchmarks.timing import BenchmarkError, Probe, spread
+from covington import models
 from covington.encoding import word_counts
+from covington.training import TrainingOptions
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +80,21 @@ def test_joined_sentences_have_their_length() -> None:
 def test_spread() -> None:
     found = spread([3.0, 1.0, 2.0, 5.0, 4.0])
     assert (found["min"], found["lower quartile"], found["median"], found["max"]) == (1.0, 2.0, 3.0, 5.0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        TrainingOptions(templates="paper", epochs=2),
+        TrainingOptions(templates="paper", epochs=2, oracle="monotonic", root="explicit"),
+        TrainingOptions(templates="paper", epochs=2, repairs="shared", accept="all", target="best"),
+    ],
+    ids=["upper", "monotonic", "shared"],
+)
+def test_rounding_is_told_from_pruning(options: TrainingOptions, tmp_path: Path) -> None:
+    for part in ("train", "test"):
+        (tmp_path / f"a-{part}.conllu").write_bytes(models.sample().read_bytes())
+    exact, frozen, *pruned = rounding.measure(tmp_path, options)
+    assert exact[1] == "as they are"
+    assert int(frozen[4]) <= 2 < int(pruned[-1][4].replace(",", ""))
+    assert float(pruned[-1][5]) < float(frozen[5])
