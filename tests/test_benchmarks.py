@@ -27,6 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_a_quick_run_measures_every_part(folder: Path) -> None:
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     assert all(part in results for part in SECTIONS)
@@ -37,12 +38,14 @@ def test_a_quick_run_measures_every_part(folder: Path) -> None:
     assert plot(results) == (folder / "results.svg").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_absent_peers_are_named(folder: Path) -> None:
     text = (folder / "RESULTS.md").read_text(encoding="utf-8")
     for name in peers.PEERS:
         assert f"Absent: {name}, because " in text
 
 
+@pytest.mark.slow
 def test_capacity_is_filled_in_between_its_marks(folder: Path, tmp_path: Path) -> None:
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     page = tmp_path / "capacity.md"

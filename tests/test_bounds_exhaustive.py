@@ -50,6 +50,7 @@ def study(configurations: list[Configuration], trees: Numbers, root: Root) -> Nu
     return result.reshape(count, number, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("root", ["explicit", "implicit"])
 def test_five_words(root: Root) -> None:
     """26 million cases with an explicit root, 6 million with an implicit one; about ten seconds."""
