@@ -86,6 +86,8 @@ def first_tokens(parts: Sequence[pa.RecordBatch], tokens: int) -> list[pa.Record
 def enlarge(sources: Sequence[str], tokens: int, path: Path) -> int:
     """Write a corpus of at least so many tokens, the sentences of the sources in ever new orders."""
     sentences = [part for source in sources for part in _sentences(Path(source))]
+    if not any(words for _, words in sentences):
+        raise BenchmarkError(f"there are no words in {', '.join(sources)}")
     order, written = random.Random(SEED), 0
     with path.open("wb") as file:
         while written < tokens:
