@@ -77,10 +77,10 @@ def gold_heads(batch: pa.RecordBatch, lengths: Any) -> Any:
 
 def _gold_labels(batch: pa.RecordBatch, lengths: Any, labels: Sequence[str]) -> Any:
     flat = strings(batch, "deprel", lengths)
-    if flat is None and not lengths.any():
-        return np.empty(0, dtype=np.int32)
     if flat is None:
-        raise DataError("the training data has no labels (column 'deprel')")
+        if lengths.any():
+            raise DataError("the training data has no labels (column 'deprel')")
+        return np.empty(0, dtype=np.int32)
     numbers = pc.index_in(flat, value_set=pa.array(labels, pa.string()))
     if numbers.null_count:
         sentence, word = _place(lengths, int(np.asarray(numbers.is_null()).argmax()))

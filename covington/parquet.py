@@ -137,9 +137,7 @@ def rows_at_a_time(
 ) -> int:
     """How many rows to read together, so that a small file which unfolds to endless lists does not fill the memory."""
     size = most
-    values = values_in_row_groups(source, name)
-    if len(values) != metadata.num_row_groups:
-        raise DataError("cannot be read as Parquet (its footer is damaged)", source=name)
+    values = values_in_row_groups(source, metadata.num_row_groups, name)
     for group in range(len(values)) if groups is None else groups:
         rows = metadata.row_group(group).num_rows
         if values[group] > _LONGEST * rows + _TOGETHER:

@@ -24,8 +24,8 @@ _META_DATA = 3  # of ColumnChunk
 _NUM_VALUES = 5  # of ColumnMetaData
 
 
-def values_in_row_groups(file: IO[bytes], name: str) -> list[int]:
-    """For every row group, the number of values in the column that has most."""
+def values_in_row_groups(file: IO[bytes], expected: int, name: str) -> list[int]:
+    """For every row group, and so many are expected, the number of values in the column that has most."""
     file.seek(0, os.SEEK_END)
     size = file.tell()
     file.seek(max(0, size - _END))
@@ -33,9 +33,12 @@ def values_in_row_groups(file: IO[bytes], name: str) -> list[int]:
     file.seek(max(0, size - _END - length))
     footer = _Footer(file.read(length))
     try:
-        return footer.lists(_ROW_GROUPS, lambda: max(footer.lists(_COLUMNS, footer.values), default=0))
+        groups = footer.lists(_ROW_GROUPS, lambda: max(footer.lists(_COLUMNS, footer.values), default=0))
     except (IndexError, RecursionError):
-        raise DataError("cannot be read as Parquet (its footer is damaged)", source=name) from None
+        groups = []
+    if len(groups) != expected:
+        raise DataError("cannot be read as Parquet (its footer is damaged)", source=name)
+    return groups
 
 
 class _Footer:
