@@ -18,9 +18,11 @@ from covington.features cimport (
     FIRST_OPEN, LAST_OPEN, LEFT_WORD, MOST_CELLS, MOST_KEYS, NODES, PAIR, PAIR_TAGS, RIGHT_WORD, Group, Program,
     Signature, is_same, load_cells, locate, make_keys, signature_of,
 )
-from covington.frozen cimport IN_DENSE, Found, FrozenWeights, Tables, call, find, look, may_know, open_row
+from covington.frozen cimport (
+    IN_DENSE, CommonBucket, Found, FrozenWeights, Tables, call, find, fingerprint_of, look, may_know, open_row,
+)
 from covington.hashing cimport finish, mix
-from covington.kernels cimport Sparse, add_sparse, largest_of, prefetch, sum_rows
+from covington.kernels cimport Sparse, add_sparse, allocate, largest_of, prefetch, sum_rows
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
     CYCLE_ARC, LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, arc_class, attach, detach, find_open_words,
@@ -39,8 +41,8 @@ cdef enum:
     KEPT = LEFT_KEPT + 2
     RIGHT_KEPT = FIRST_OPEN - RIGHT_WORD        # parts of the right focus word
     PAIR_KEPT = PAIR - PAIR_TAGS                # parts of the pair
-    MOST_MEMO = 1024            # places per group, unless there are very many classes
-    MEMO_SCORES = 1 << 22       # of all groups together
+    MOST_MEMO = 4096            # places per group, unless there are very many classes
+    MEMO_SCORES = 1 << 23       # of all groups together
     MEMO_SEED = 0x3C6EF372
     LINE = 32                   # scores in a line of the cache
     ROOMY = 32                  # room for so many times the words is given back
@@ -70,10 +72,14 @@ cdef struct Wanted:
     uint64_t cells[MOST_CELLS]
 
 
-# A part that is being made: its keys, then what was found of them, are `first`..`last`-1 of the lane.
+# A part that is being made, from features of the lane.
 cdef struct Request:
-    int first
+    int first                   # its keys
     int last
+    int first_dense             # what was found of them
+    int last_dense
+    int first_sparse
+    int last_sparse
     int16_t *scores
     int64_t memo                # where the part will be remembered
     uint64_t tag
@@ -112,7 +118,9 @@ cdef struct Lane:
     int recalls
     Recall recall[PAIR]
     uint64_t keys[MOST_KEYS]
-    Found found[MOST_KEYS]
+    const CommonBucket *homes[MOST_KEYS]    # of the keys
+    const int16_t *dense[MOST_KEYS]         # rows that were found
+    Found sparse[MOST_KEYS]                 # features of few classes that were found
 
 
 cdef class Decoder:
@@ -151,7 +159,7 @@ cdef class Decoder:
         self.root_label = root_label
         self.places = max(1, min(MOST_MEMO, MEMO_SCORES // (PAIR * weights.width)))
         self.memo = <uint64_t *>calloc(PAIR * self.places, sizeof(uint64_t))
-        self.memo_scores = <int16_t *>malloc(<size_t>PAIR * self.places * weights.width * sizeof(int16_t))
+        self.memo_scores = <int16_t *>allocate(<size_t>PAIR * self.places * weights.width * sizeof(int16_t))
         if self.memo == NULL or self.memo_scores == NULL:
             raise MemoryError()
         for group in range(PAIR):
@@ -219,7 +227,7 @@ cdef class Decoder:
             lane.keys[asked] = keys[k]
             asked += is_open[pair.gate[k]]
         for k in range(asked):
-            call(tables, lane.keys[k])
+            lane.homes[k] = call(tables, lane.keys[k])
         lane.request[0].first = 0
         lane.request[0].last = asked
         lane.requests = 1
@@ -259,7 +267,7 @@ cdef class Decoder:
         request.memo = wanted.memo
         request.tag = wanted.tag
         for k in range(request.first, request.last):
-            call(&self.weights.tables, lane.keys[k])
+            lane.homes[k] = call(&self.weights.tables, lane.keys[k])
         lane.requests += 1
 
     cdef inline void want_if_new(self, Lane *lane, int group, Kept *kept, int place, int16_t *scores) noexcept nogil:
@@ -300,51 +308,46 @@ cdef class Decoder:
     cdef void look_up(self, Lane *lane) noexcept nogil:
         """Second turn: take what was remembered, find the features and call for their weights."""
         cdef size_t width = self.weights.width
+        cdef const Tables *tables = &self.weights.tables
+        cdef const void *row = NULL
         cdef Request *request
         cdef int places[MOST_KEYS]
-        cdef int r, k, known = 0, first
+        cdef int r, k, kind, dense = 0, sparse = 0
         for r in range(lane.recalls):       # before any lane remembers something else in these places
             memcpy(lane.recall[r].scores, self.memo_scores + lane.recall[r].memo * width, width * sizeof(int16_t))
         for k in range(lane.request[lane.requests - 1].last):       # nothing to guess wrong, so that loads overlap
-            places[k] = look(&self.weights.tables, lane.keys[k])
+            places[k] = look(lane.homes[k], lane.keys[k])
         for r in range(lane.requests):
             request = &lane.request[r]
-            first = known
+            request.first_dense, request.first_sparse = dense, sparse
             for k in range(request.first, request.last):
-                known += find(&self.weights.tables, lane.keys[k], places[k], &lane.found[known])
-            request.first, request.last = first, known
+                kind = find(tables, lane.homes[k], lane.keys[k], places[k], &row)
+                lane.dense[dense] = <const int16_t *>row
+                lane.sparse[sparse] = Found(row, fingerprint_of(lane.keys[k]), kind)
+                dense += kind == IN_DENSE
+                sparse += kind > IN_DENSE
+            request.last_dense, request.last_sparse = dense, sparse
 
-    cdef inline int sort_out(self, Lane *lane, const Request *request, const int16_t **dense, int *many,
-                             Sparse *sparse) noexcept nogil:
-        """Take apart what was found: dense rows are added to `many` others; returns the number of sparse ones."""
-        cdef const Found *found = lane.found + request.first
-        cdef const Found *end = lane.found + request.last
-        cdef int count = 0
-        while found < end:
-            if found.kind == IN_DENSE:
-                dense[many[0]] = <const int16_t *>found.row
-                many[0] += 1
-            else:
-                count += open_row(&self.weights.tables, found, &sparse[count])
-            found += 1
-        return count
+    cdef inline void add_few(self, Lane *lane, const Request *request, int16_t *scores) noexcept nogil:
+        """Add the features of few classes."""
+        cdef Sparse sparse[MOST_KEYS]
+        cdef int k, count = 0
+        for k in range(request.first_sparse, request.last_sparse):
+            count += open_row(&self.weights.tables, &lane.sparse[k], &sparse[count])
+        add_sparse(scores, self.weights.classes, sparse, count)
 
     cdef void make_part(self, Lane *lane, const Request *request) noexcept nogil:
         """Add up a part and remember it."""
-        cdef const int16_t *dense[MOST_KEYS]
-        cdef Sparse sparse[MOST_KEYS]
-        cdef int width = self.weights.width, many = 0
-        cdef int few = self.sort_out(lane, request, dense, &many, sparse)
-        sum_rows(request.scores, dense, many, width)
-        add_sparse(request.scores, self.weights.classes, sparse, few)
+        cdef int width = self.weights.width
+        sum_rows(request.scores, lane.dense + request.first_dense, request.last_dense - request.first_dense, width)
+        self.add_few(lane, request, request.scores)
         self.memo[request.memo] = request.tag
         memcpy(self.memo_scores + request.memo * width, request.scores, width * sizeof(int16_t))
 
     cdef void score(self, Lane *lane) noexcept nogil:
         """Third turn: the scores of all classes."""
         cdef const int16_t *rows[MOST_KEYS + PAIR]
-        cdef Sparse sparse[MOST_KEYS]
-        cdef int width = self.weights.width, group, many = self.used, few, k
+        cdef int width = self.weights.width, group, many = self.used, k
         cdef const int16_t *left = self.scores_of(lane, lane.c.i)
         cdef const int16_t *open_scores[2]
         open_scores[0] = self.scores_of(lane, lane.c.open_first) + AS_FIRST_OPEN * width
@@ -361,9 +364,11 @@ cdef class Decoder:
                 rows[k] = open_scores[group - FIRST_OPEN]
             else:
                 rows[k] = lane.pair_scores + (group - PAIR_TAGS) * width
-        few = self.sort_out(lane, &lane.request[0], rows, &many, sparse)
+        for k in range(lane.request[0].last_dense):
+            rows[many] = lane.dense[k]
+            many += 1
         sum_rows(lane.scores, rows, many, width)
-        add_sparse(lane.scores, self.weights.classes, sparse, few)
+        self.add_few(lane, &lane.request[0], lane.scores)
 
     cdef inline int best_arc(self, Lane *lane, int transition) noexcept nogil:
         """The best class of LeftArc or RightArc, the first if there are several."""

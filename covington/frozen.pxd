@@ -1,4 +1,4 @@
-"""Weights of a finished model: read-only, compact, laid out for the cache and mapped straight from the file.
+"""Weights of a finished model: read-only, compact, laid out for the cache as they lie in the file.
 
 Few features are common and many are rare, so there are two tables of 64-byte buckets. A bucket of the *common* one has
 seven fingerprints (32 bits of the key) and where the weights of these features are: in a *dense* row with one for every
@@ -10,7 +10,7 @@ A look-up has three stages, `call`, `find` and `open_row`: a caller who has othe
 never waits for memory.
 """
 
-from libc.stdint cimport int16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
 
 from covington.kernels cimport Pair, Sparse, match, prefetch
 
@@ -21,7 +21,6 @@ cdef enum:
     UNIT = 16               # bytes; a row begins at a multiple of it
     DENSE = 0x80000000      # set with where a dense row begins, in units; a sparse one has the place alone
     LINE = 64               # bytes in a line of the cache
-    LINES = 4
     FARTHEST_BUCKET = 256   # a feature is never further from its own bucket: no table can make a look-up long
 
 
@@ -41,17 +40,17 @@ cdef struct Tables:
     uint64_t common_buckets
     const RareBucket *rare
     uint64_t rare_buckets
-    const char *rows                        # dense ones, and sparse ones: how many pairs, in 32 bits, then the pairs
+    const char *rows                        # dense ones, and sparse ones: how many pairs, in 32 bits, then the pairs,
+                                            # filled up to whole units with some that add 0
     uint64_t units                          # of the rows
     uint64_t last_row                       # no row begins later: there is always room for a dense one
     int width                               # of a dense row
-    int lines                               # of a dense row that are called for
     const uint64_t *gate_filter             # all pairs of words that were met in training
     uint64_t gate_mask
 
 
 cdef class FrozenWeights:
-    cdef object owner               # keeps the memory map alive
+    cdef char *memory
     cdef Tables tables
     cdef readonly int classes
     cdef readonly int width         # of a dense row: the classes rounded up to whole chunks
@@ -85,40 +84,46 @@ cdef inline bint may_know(const Tables *tables, uint64_t key) noexcept nogil:
     return tables.gate_filter[gate_word(key) & tables.gate_mask] & bits == bits
 
 
-cdef inline void call(const Tables *tables, uint64_t key) noexcept nogil:
-    """Begin to fetch what `find` will look at."""
-    prefetch(tables.common + bucket_of(key, tables.common_buckets))
+cdef inline const CommonBucket *call(const Tables *tables, uint64_t key) noexcept nogil:
+    """Begin to fetch the bucket of a feature."""
+    cdef const CommonBucket *home = tables.common + bucket_of(key, tables.common_buckets)
+    prefetch(home)
+    return home
 
 
-cdef inline void fetch_row(const Tables *tables, const void *row) noexcept nogil:
-    """Begin to fetch more of a dense row; the processor sees by itself how a long one goes on."""
-    cdef int line
-    for line in range(1, tables.lines):
-        prefetch(<const char *>row + line * LINE)
+cdef inline void fetch_row(const char *row, bint is_dense) noexcept nogil:
+    """Begin to fetch a row; the processor sees by itself how a very long one goes on. Nothing to guess wrong."""
+    cdef int64_t line = LINE & -<int64_t>is_dense
+    prefetch(row)
+    prefetch(row + line)
+    prefetch(row + 2 * line)
+    prefetch(row + 3 * line)
 
 
 cdef enum Kind:
-    IN_DENSE = 0
-    IN_SPARSE = 1
-    MAYBE_RARE = 2
+    UNKNOWN = 0
+    IN_DENSE = 1
+    IN_SPARSE = 2
+    MAYBE_RARE = 3
 
 
-# Where a feature was found.
+# A feature of few classes, as far as it was found.
 cdef struct Found:
-    const void *row         # dense, sparse, or the bucket of a rare one
+    const void *row         # sparse, or the bucket of a rare one
     uint32_t fingerprint
-    Kind kind
+    int kind
 
 
-cdef inline int look(const Tables *tables, uint64_t key) noexcept nogil:
+cdef inline int look(const CommonBucket *home, uint64_t key) noexcept nogil:
     """Where a feature is in its own bucket, or COMMON_PLACES and more."""
-    return match((tables.common + bucket_of(key, tables.common_buckets)).fingerprints, fingerprint_of(key))
+    return match(home.fingerprints, fingerprint_of(key))
 
 
-cdef inline bint find(const Tables *tables, uint64_t key, int place, Found *found) noexcept nogil:
-    """Find a feature after a `look`, and begin to fetch its weights; False if it is not known."""
-    cdef const CommonBucket *home = tables.common + bucket_of(key, tables.common_buckets)
+cdef inline int find(const Tables *tables, const CommonBucket *home, uint64_t key, int place,
+                     const void **found) noexcept nogil:
+    """Find a feature after a `look`, and begin to fetch its weights; returns its Kind."""
     cdef const CommonBucket *bucket = home
+    cdef const char *at
     cdef uint64_t bits
     cdef uint32_t fingerprint = fingerprint_of(key), row
     cdef int looked = 1
@@ -131,38 +136,33 @@ cdef inline bint find(const Tables *tables, uint64_t key, int place, Found *foun
     if place < COMMON_PLACES:
         row = bucket.rows[place]
         if (row & ~<uint32_t>DENSE) > tables.last_row:
-            return False                                # it is forged
-        found.row = tables.rows + <uint64_t>(row & ~<uint32_t>DENSE) * UNIT
-        prefetch(found.row)
-        found.kind = IN_SPARSE
-        if row & DENSE:
-            found.kind = IN_DENSE
-            fetch_row(tables, found.row)
-        return True
+            return UNKNOWN                              # it is forged
+        at = tables.rows + <uint64_t>(row & ~<uint32_t>DENSE) * UNIT
+        fetch_row(at, row >> 31)
+        found[0] = at
+        return IN_SPARSE - <int>(row >> 31)
     bits = rare_bits(key)
     if home.filter & bits != bits:
-        return False
-    found.kind = MAYBE_RARE
-    found.fingerprint = fingerprint
-    found.row = tables.rare + bucket_of(key, tables.rare_buckets)
-    prefetch(found.row)
-    return True
+        return UNKNOWN
+    found[0] = tables.rare + bucket_of(key, tables.rare_buckets)
+    prefetch(found[0])
+    return MAYBE_RARE
 
 
 cdef inline bint open_row(const Tables *tables, const Found *found, Sparse *row) noexcept nogil:
-    """The pairs of a feature that is not dense; False if it is not there after all."""
+    """The pairs of a feature of few classes; False if it is not there after all."""
     cdef const RareBucket *bucket
     cdef int place, looked
     if found.kind == IN_SPARSE:
-        row.count = (<const uint32_t *>found.row)[0]
+        row.fours = (<const uint32_t *>found.row)[0] // 4
         row.pairs = <const Pair *>found.row + 1
-        return row.count < (tables.rows + tables.units * UNIT - <const char *>found.row) // <int>sizeof(Pair)
+        return row.fours < (tables.rows + tables.units * UNIT - <const char *>found.row) // UNIT
     bucket = <const RareBucket *>found.row
     for looked in range(FARTHEST_BUCKET):
         for place in range(RARE_PLACES):
             if bucket.fingerprints[place] == found.fingerprint:
                 row.pairs = bucket.pairs[place]
-                row.count = PAIRS
+                row.fours = 0
                 return True
         if bucket.fingerprints[RARE_PLACES - 1] == 0:
             return False

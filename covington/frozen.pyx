@@ -1,8 +1,10 @@
 """Laying out frozen weights when a model is saved, and checking their shape when it is loaded."""
 
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
 
-from covington.kernels cimport CHUNK
+from covington.kernels cimport CHUNK, allocate
 
 import numpy as np
 
@@ -18,7 +20,7 @@ COMMON_LOAD, RARE_LOAD = 0.5, 0.6
 
 
 cdef class FrozenWeights:
-    """Read-only weights over arrays of a model file."""
+    """Read-only weights, from arrays of a model file."""
 
     def __cinit__(self, int classes, const uint32_t[:, ::1] common, const uint32_t[:, ::1] rows,
                   const uint32_t[:, ::1] rare, const uint64_t[::1] gate_filter):
@@ -35,13 +37,26 @@ cdef class FrozenWeights:
         self.width = width_of(classes)
         if rows.shape[0] < units_of(self.width) or rows.shape[1] != UNIT // sizeof(uint32_t):
             raise ModelError("the rows of weights do not have their shape")
-        self.owner = (common, rows, rare, gate_filter)
+        # common buckets, rows, rare buckets and the filter, one after the other: all are multiples of a line but the rows
+        cdef size_t rows_at = common.nbytes
+        cdef size_t rare_at = rows_at + (rows.nbytes + LINE - 1) // LINE * LINE
+        cdef size_t filter_at = rare_at + rare.nbytes
+        self.memory = <char *>allocate(filter_at + gate_filter.nbytes)
+        if self.memory == NULL:
+            raise MemoryError()
+        memcpy(self.memory, &common[0, 0], common.nbytes)
+        memcpy(self.memory + rows_at, &rows[0, 0], rows.nbytes)
+        memcpy(self.memory + rare_at, &rare[0, 0], rare.nbytes)
+        memcpy(self.memory + filter_at, &gate_filter[0], gate_filter.nbytes)
         self.tables = Tables(
-            <const CommonBucket *>&common[0, 0], common.shape[0],
-            <const RareBucket *>&rare[0, 0], rare.shape[0],
-            <const char *>&rows[0, 0], rows.shape[0], rows.shape[0] - units_of(self.width), self.width,
-            min(LINES, self.width * <int>sizeof(int16_t) // LINE + 1), &gate_filter[0], gate_filter.shape[0] - 1,
+            <const CommonBucket *>self.memory, common.shape[0],
+            <const RareBucket *>(self.memory + rare_at), rare.shape[0],
+            self.memory + rows_at, rows.shape[0], rows.shape[0] - units_of(self.width), self.width,
+            <const uint64_t *>(self.memory + filter_at), gate_filter.shape[0] - 1,
         )
+
+    def __dealloc__(self):
+        free(self.memory)
 
 
 cdef int64_t units_of(int width) noexcept:

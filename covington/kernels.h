@@ -8,6 +8,10 @@
 #define COVINGTON_KERNELS_H
 
 #include <stdint.h>
+#include <stdlib.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -26,7 +30,24 @@
 #define COVINGTON_CLONES
 #endif
 
-enum { COVINGTON_CHUNK = 16 };      /* scores that are added at once */
+#if defined(__GNUC__) || defined(__clang__)
+#define COVINGTON_ALWAYS_INLINE __attribute__((always_inline)) static inline
+#else
+#define COVINGTON_ALWAYS_INLINE static inline
+#endif
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define COVINGTON_UNROLL _Pragma("GCC unroll 8")
+#elif defined(__clang__)
+#define COVINGTON_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define COVINGTON_UNROLL
+#endif
+
+enum {
+    COVINGTON_CHUNK = 16,           /* scores that are added at once */
+    COVINGTON_MOST_CHUNKS = 8       /* whose sums are made at once */
+};
 
 /* A chunk of scores, anywhere in memory. Sums of vectors wrap round; compilers make the best instructions of them. */
 typedef int16_t CovingtonChunk __attribute__((vector_size(32), aligned(2), may_alias));
@@ -43,11 +64,28 @@ typedef struct {
     uint16_t unused;
 } CovingtonEntry;
 
-/* A feature of few classes: so many pairs. */
+/* A feature of few classes: three pairs, then so many times four. Those that are not needed add 0 to some class. */
 typedef struct {
     const CovingtonPair *pairs;
-    int64_t count;
+    int64_t fours;
 } CovingtonSparse;
+
+/* Memory for a table that is looked up here, there and everywhere; NULL, or to be given back with `free`.
+
+   A processor keeps the addresses of some thousand pages at hand. With pages of 4 kB that is less than a model, and a
+   look-up waits for the address before it can begin to wait for the data. Linux has pages of 2 MB for those who ask. */
+static inline void *covington_allocate(size_t size) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const size_t page = (size_t)2 << 20;
+    if (size >= page && size <= SIZE_MAX - page) {
+        const size_t whole = (size + page - 1) / page * page;
+        void *memory = aligned_alloc(page, whole);
+        if (memory != NULL) (void)madvise(memory, whole, MADV_HUGEPAGE);    /* if it cannot be had, so be it */
+        return memory;
+    }
+#endif
+    return malloc(size);
+}
 
 /* The first of eight numbers that is equal to one, or 8. */
 static inline int covington_match(const uint32_t *numbers, uint32_t wanted) {
@@ -64,37 +102,50 @@ static inline int covington_match(const uint32_t *numbers, uint32_t wanted) {
 #endif
 }
 
-/* The sum of rows, each of `length`, a multiple of the chunk; four chunks at a time as long as there are as many. */
+/* The sum of a stretch of rows. `chunks` is known when this is compiled, so that the sums stay in registers. */
+COVINGTON_ALWAYS_INLINE void covington_sum_chunks(int16_t *sum, const int16_t *const *rows, int count, int at, int chunks) {
+    CovingtonChunk sums[COVINGTON_MOST_CHUNKS] = {{0}};
+    for (int r = 0; r < count; r++) {
+        const CovingtonChunk *row = (const CovingtonChunk *)(rows[r] + at);
+COVINGTON_UNROLL
+        for (int k = 0; k < chunks; k++) sums[k] += row[k];
+    }
+COVINGTON_UNROLL
+    for (int k = 0; k < chunks; k++) ((CovingtonChunk *)(sum + at))[k] = sums[k];
+}
+
+/* The sum of rows, each of `length`, a multiple of the chunk. */
 COVINGTON_CLONES static void covington_sum(int16_t *sum, const int16_t *const *rows, int count, int length) {
     int at = 0;
-    for (; at + 4 * COVINGTON_CHUNK <= length; at += 4 * COVINGTON_CHUNK) {
-        CovingtonChunk a = {0}, b = {0}, c = {0}, d = {0};
-        for (int r = 0; r < count; r++) {
-            const CovingtonChunk *row = (const CovingtonChunk *)(rows[r] + at);
-            a += row[0];
-            b += row[1];
-            c += row[2];
-            d += row[3];
-        }
-        CovingtonChunk *part = (CovingtonChunk *)(sum + at);
-        part[0] = a;
-        part[1] = b;
-        part[2] = c;
-        part[3] = d;
-    }
-    for (; at < length; at += COVINGTON_CHUNK) {
-        CovingtonChunk a = {0};
-        for (int r = 0; r < count; r++) a += *(const CovingtonChunk *)(rows[r] + at);
-        *(CovingtonChunk *)(sum + at) = a;
+    for (; length - at > COVINGTON_MOST_CHUNKS * COVINGTON_CHUNK; at += COVINGTON_MOST_CHUNKS * COVINGTON_CHUNK)
+        covington_sum_chunks(sum, rows, count, at, COVINGTON_MOST_CHUNKS);
+    switch ((length - at) / COVINGTON_CHUNK) {
+        case 8: covington_sum_chunks(sum, rows, count, at, 8); break;
+        case 7: covington_sum_chunks(sum, rows, count, at, 7); break;
+        case 6: covington_sum_chunks(sum, rows, count, at, 6); break;
+        case 5: covington_sum_chunks(sum, rows, count, at, 5); break;
+        case 4: covington_sum_chunks(sum, rows, count, at, 4); break;
+        case 3: covington_sum_chunks(sum, rows, count, at, 3); break;
+        case 2: covington_sum_chunks(sum, rows, count, at, 2); break;
+        default: covington_sum_chunks(sum, rows, count, at, 1);
     }
 }
 
-/* Features of few classes on top; numbers that are not of a class are passed over. */
+/* A number that is not of a class is passed over. */
+COVINGTON_ALWAYS_INLINE void covington_add_pair(int16_t *scores, int classes, const CovingtonPair *pair) {
+    if (pair->number < classes) scores[pair->number] = (int16_t)(scores[pair->number] + pair->weight);
+}
+
+/* Features of few classes on top. */
 static inline void covington_add(int16_t *scores, int classes, const CovingtonSparse *features, int count) {
     for (; count > 0; count--, features++) {
-        const CovingtonPair *pair = features->pairs, *end = pair + features->count;
-        for (; pair < end; pair++)
-            if (pair->number < classes) scores[pair->number] = (int16_t)(scores[pair->number] + pair->weight);
+        const CovingtonPair *pair = features->pairs;
+        covington_add_pair(scores, classes, pair);
+        covington_add_pair(scores, classes, pair + 1);
+        covington_add_pair(scores, classes, pair + 2);
+        pair += 3;
+        for (int64_t fours = features->fours; fours > 0; fours--, pair += 4)
+            for (int k = 0; k < 4; k++) covington_add_pair(scores, classes, pair + k);
     }
 }
 

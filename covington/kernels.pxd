@@ -16,8 +16,9 @@ cdef extern from "kernels.h" nogil:
 
     ctypedef struct Sparse "CovingtonSparse":
         const Pair *pairs
-        int64_t count
+        int64_t fours           # further pairs, after the first three
 
+    void *allocate "covington_allocate" (size_t size)
     void prefetch "covington_prefetch" (const void *address)
     int match "covington_match" (const uint32_t *numbers, uint32_t wanted)
     void sum_rows "covington_sum" (int16_t *total, const int16_t *const *rows, int count, int length)

@@ -1,11 +1,11 @@
 """Score and update of the averaged perceptron, and its weights as sorted arrays for files and for mixing."""
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from covington.features cimport MOST_KEYS
-from covington.kernels cimport Entry, add_full, prefetch
+from covington.kernels cimport Entry, add_full, allocate, prefetch
 
 import numpy as np
 
@@ -16,6 +16,21 @@ cdef enum:
     KEY_SHIFT = 8       # the low bits of a key are the template's number, the same for very many
 
 
+cdef Slot *empty_slots(uint64_t count) noexcept nogil:
+    cdef Slot *slots = <Slot *>allocate(count * sizeof(Slot))
+    if slots != NULL:
+        memset(slots, 0, count * sizeof(Slot))
+    return slots
+
+
+cdef void *enlarged(const void *memory, size_t used, size_t wanted) noexcept nogil:
+    """A copy with more room, or NULL."""
+    cdef void *made = allocate(wanted)
+    if made != NULL:
+        memcpy(made, memory, used)
+    return made
+
+
 cdef class Weights:
     """Sparse integer weights, with what their average over all steps needs."""
 
@@ -24,10 +39,10 @@ cdef class Weights:
             raise ValueError(f"{classes} classes: there must be 1 to 65535")
         self.classes = classes
         self.mask = (1 << 16) - 1
-        self.slots = <Slot *>calloc(self.mask + 1, sizeof(Slot))
+        self.slots = empty_slots(self.mask + 1)
         self.entries_room = 1 << 16
-        self.entries = <Entry *>calloc(self.entries_room, sizeof(Entry))
-        self.late = <int64_t *>calloc(self.entries_room, sizeof(int64_t))
+        self.entries = <Entry *>allocate(self.entries_room * sizeof(Entry))
+        self.late = <int64_t *>allocate(self.entries_room * sizeof(int64_t))
         self.notes_room = 1 << 10
         self.notes = <uint64_t *>malloc(self.notes_room * sizeof(uint64_t))
         if self.slots == NULL or self.entries == NULL or self.late == NULL or self.notes == NULL:
@@ -84,7 +99,7 @@ cdef class Weights:
     cdef int grow_slots(self) except -1 nogil:
         cdef Slot *old = self.slots
         cdef uint64_t old_mask = self.mask, at
-        cdef Slot *bigger = <Slot *>calloc(2 * (old_mask + 1), sizeof(Slot))
+        cdef Slot *bigger = empty_slots(2 * (old_mask + 1))
         if bigger == NULL:
             with gil:
                 raise MemoryError("no memory for more features")
@@ -141,17 +156,20 @@ cdef class Weights:
 
     cdef int grow_entries(self) except -1 nogil:
         cdef int64_t wanted = 2 * self.entries_room
-        cdef Entry *entries = NULL
-        cdef int64_t *late = NULL
+        cdef void *entries = NULL
+        cdef void *late = NULL
         if wanted <= <int64_t>1 << 32:       # a row's start has 32 bits
-            entries = <Entry *>realloc(self.entries, wanted * sizeof(Entry))
-            if entries != NULL:
-                self.entries = entries
-                late = <int64_t *>realloc(self.late, wanted * sizeof(int64_t))
-        if late == NULL:
+            entries = enlarged(self.entries, self.entries_used * sizeof(Entry), wanted * sizeof(Entry))
+            late = enlarged(self.late, self.entries_used * sizeof(int64_t), wanted * sizeof(int64_t))
+        if entries == NULL or late == NULL:
+            free(entries)
+            free(late)
             with gil:
                 raise MemoryError("no memory for more weights")
-        self.late = late
+        free(self.entries)
+        free(self.late)
+        self.entries = <Entry *>entries
+        self.late = <int64_t *>late
         self.entries_room = wanted
         return 0
 
@@ -309,11 +327,11 @@ cdef class Weights:
     def for_a_shard(self):
         """A copy of the weights alone, to learn on from: no steps, nothing averaged, nothing noted."""
         cdef Weights made = Weights(self.classes)
-        cdef Slot *slots = <Slot *>realloc(made.slots, (self.mask + 1) * sizeof(Slot))
         cdef int64_t k
-        if slots == NULL:
+        free(made.slots)
+        made.slots = <Slot *>allocate((self.mask + 1) * sizeof(Slot))
+        if made.slots == NULL:
             raise MemoryError("no memory for more features")
-        made.slots = slots
         made.mask = self.mask
         made.rows = self.rows
         while made.entries_room < self.entries_used:
