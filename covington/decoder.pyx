@@ -19,7 +19,7 @@ from covington.features cimport (
     Signature, is_same, load_cells, locate, make_keys, signature_of,
 )
 from covington.frozen cimport (
-    IN_DENSE, CommonBucket, Found, FrozenWeights, Tables, call, find, fingerprint_of, look, may_know, open_row,
+    IN_DENSE, CommonBucket, Found, FrozenWeights, Tables, call, call_gate, find, fingerprint_of, look, may_know, open_row,
 )
 from covington.hashing cimport finish, mix
 from covington.kernels cimport Sparse, add_sparse, allocate, largest_of, prefetch, sum_rows
@@ -59,6 +59,7 @@ COUNTS = (
 
 # What the kept parts of a word were made from.
 cdef struct Kept:
+    int changes                 # of the arcs, when the parts were last looked at
     Signature signatures[LEFT_KEPT]
     bint known[KEPT]
 
@@ -135,8 +136,7 @@ cdef class Decoder:
     cdef bint single_root
     cdef int root_label
     cdef Lane lanes[LANES]
-    cdef int used                   # groups that have templates, but for PAIR
-    cdef int use[PAIR]
+    cdef bint used[PAIR]            # does a group have templates?
     cdef uint64_t factors[MOST_CELLS]   # of the values that a part was made from, in the hash of them
     cdef int places                 # of the memo of one group
     cdef uint64_t *memo             # by group (but for PAIR) and place: a hash of what a part was made from, or 0
@@ -163,9 +163,7 @@ cdef class Decoder:
         if self.memo == NULL or self.memo_scores == NULL:
             raise MemoryError()
         for group in range(PAIR):
-            if program.groups[group].templates > 0:
-                self.use[self.used] = group
-                self.used += 1
+            self.used[group] = program.groups[group].templates > 0
         for cell in range(MOST_CELLS):
             self.factors[cell] = finish(mix(MEMO_SEED, cell)) | 1
         for lane in range(LANES):
@@ -210,20 +208,26 @@ cdef class Decoder:
         lane.sentence = index
         return 0
 
-    cdef void ask_for_pair(self, Lane *lane) noexcept nogil:
-        """Ask for the features of both focus words, but for those behind a gate that is shut."""
+    cdef void want_pair(self, Lane *lane, uint64_t *keys) noexcept nogil:
+        """Make the features of both focus words, and begin to fetch the gates."""
         cdef uint64_t cells[MOST_CELLS]
-        cdef uint64_t keys[MOST_KEYS]
+        cdef const Group *pair = &self.program.groups[PAIR]
+        cdef int k
+        load_cells(pair, &lane.c, lane.nodes, lane.values, self.program.width, cells)
+        make_keys(pair, cells, keys)
+        for k in range(pair.gates):
+            call_gate(&self.weights.tables, keys[pair.gate_at[k]])
+
+    cdef void ask_for_pair(self, Lane *lane, const uint64_t *keys) noexcept nogil:
+        """Ask for the features of both focus words, but for those behind a gate that is shut."""
         cdef bint is_open[MOST_KEYS]
         cdef const Group *pair = &self.program.groups[PAIR]
         cdef const Tables *tables = &self.weights.tables
-        cdef int k, count, asked = 0
-        load_cells(pair, &lane.c, lane.nodes, lane.values, self.program.width, cells)
-        count = make_keys(pair, cells, keys)
+        cdef int k, asked = 0
         for k in range(pair.gates):
             is_open[k] = may_know(tables, keys[pair.gate_at[k]])
         is_open[pair.gates] = True
-        for k in range(count):
+        for k in range(pair.templates):
             lane.keys[asked] = keys[k]
             asked += is_open[pair.gate[k]]
         for k in range(asked):
@@ -290,18 +294,24 @@ cdef class Decoder:
 
     cdef void ask(self, Lane *lane) noexcept nogil:
         """First turn: what does this configuration need?"""
+        cdef uint64_t keys[MOST_KEYS]
         cdef int place, k
         locate(&lane.c, lane.nodes)
+        self.want_pair(lane, keys)
         lane.wants = 0
         for place in range(PAIR_KEPT):
             self.want(lane, PAIR_TAGS + place, lane.pair_scores + place * self.weights.width)
-        for place in range(LEFT_KEPT):
-            self.want_if_new(lane, LEFT_WORD + place, &lane.kept[lane.c.i], place, self.scores_of(lane, lane.c.i))
-        for place in range(RIGHT_KEPT):
-            self.want_if_new(lane, RIGHT_WORD + place, &lane.right_kept, place, lane.right_scores)
+        if lane.kept[lane.c.i].changes != lane.c.changes:
+            lane.kept[lane.c.i].changes = lane.c.changes
+            for place in range(LEFT_KEPT):
+                self.want_if_new(lane, LEFT_WORD + place, &lane.kept[lane.c.i], place, self.scores_of(lane, lane.c.i))
+        if lane.right_kept.changes != lane.c.changes:
+            lane.right_kept.changes = lane.c.changes
+            for place in range(RIGHT_KEPT):
+                self.want_if_new(lane, RIGHT_WORD + place, &lane.right_kept, place, lane.right_scores)
         self.want_once(lane, FIRST_OPEN, lane.c.open_first, AS_FIRST_OPEN)
         self.want_once(lane, LAST_OPEN, lane.c.open_last, AS_LAST_OPEN)
-        self.ask_for_pair(lane)
+        self.ask_for_pair(lane, keys)
         for k in range(lane.wants):
             self.ask_for(lane, &lane.wanted[k])
 
@@ -347,23 +357,23 @@ cdef class Decoder:
     cdef void score(self, Lane *lane) noexcept nogil:
         """Third turn: the scores of all classes."""
         cdef const int16_t *rows[MOST_KEYS + PAIR]
-        cdef int width = self.weights.width, group, many = self.used, k
+        cdef int width = self.weights.width, group, many = 0, k
         cdef const int16_t *left = self.scores_of(lane, lane.c.i)
         cdef const int16_t *open_scores[2]
         open_scores[0] = self.scores_of(lane, lane.c.open_first) + AS_FIRST_OPEN * width
         open_scores[1] = self.scores_of(lane, lane.c.open_last) + AS_LAST_OPEN * width
         for k in range(1, lane.requests):
             self.make_part(lane, &lane.request[k])
-        for k in range(self.used):
-            group = self.use[k]
+        for group in range(PAIR):       # where a group has no templates, the next one takes its place
             if group < RIGHT_WORD:
-                rows[k] = left + (group - LEFT_WORD) * width
+                rows[many] = left + (group - LEFT_WORD) * width
             elif group < FIRST_OPEN:
-                rows[k] = lane.right_scores + (group - RIGHT_WORD) * width
+                rows[many] = lane.right_scores + (group - RIGHT_WORD) * width
             elif group < PAIR_TAGS:
-                rows[k] = open_scores[group - FIRST_OPEN]
+                rows[many] = open_scores[group - FIRST_OPEN]
             else:
-                rows[k] = lane.pair_scores + (group - PAIR_TAGS) * width
+                rows[many] = lane.pair_scores + (group - PAIR_TAGS) * width
+            many += self.used[group]
         for k in range(lane.request[0].last_dense):
             rows[many] = lane.dense[k]
             many += 1
@@ -464,6 +474,7 @@ cdef class Decoder:
         lane.c.i = word if word < root else root
         lane.c.j = root if word < root else word
         find_open_words(&lane.c)
+        memset(&lane.kept[lane.c.i], 0, sizeof(Kept))
         memset(&lane.right_kept, 0, sizeof(Kept))
         self.ask(lane)
         self.look_up(lane)

@@ -36,13 +36,15 @@ cdef enum:                  # in the order of templates.STATE_ATTRIBUTES
     RIGHT_VALENCY = 3
     LEFT_LABELS = 4
     RIGHT_LABELS = 5
+    STATE_ATTRIBUTES = 6
 
 
 cdef struct Group:
-    int word_cells                  # values of a word attribute; they come before those of a STATE_ATTRIBUTE
+    int word_cells                  # values of a word attribute; they come first
+    int ends[STATE_ATTRIBUTES]      # then those of each of these, up to here
     int cells
     int32_t node[MOST_CELLS]
-    int32_t source[MOST_CELLS]      # the number of the attribute
+    int32_t source[MOST_CELLS]      # the number of the word attribute
     int templates
     int ones                        # the first templates, up to here, have one part
     int twos                        # from there up to here two
@@ -112,24 +114,21 @@ cdef void locate(const Configuration *c, int32_t *nodes) noexcept nogil
 cdef inline void load_cells(const Group *group, const Configuration *c, const int32_t *nodes, const uint64_t *values,
                             int width, uint64_t *cells) noexcept nogil:
     """Fetch the values that a group of templates asks for."""
-    cdef int cell, word, source
+    cdef int cell
     for cell in range(group.word_cells):
         cells[cell] = values[<size_t>nodes[group.node[cell]] * width + group.source[cell]]
-    for cell in range(group.word_cells, group.cells):
-        word = nodes[group.node[cell]]
-        source = group.source[cell]
-        if source == LABEL:
-            cells[cell] = <uint64_t>(c.label[word] + 2)
-        elif source == DISTANCE:
-            cells[cell] = min(c.j - c.i, <int>FARTHEST)
-        elif source == LEFT_VALENCY:
-            cells[cell] = c.left_valency[word]
-        elif source == RIGHT_VALENCY:
-            cells[cell] = c.right_valency[word]
-        elif source == LEFT_LABELS:
-            cells[cell] = c.left_labels[word]
-        else:
-            cells[cell] = c.right_labels[word]
+    for cell in range(group.word_cells, group.ends[LABEL]):
+        cells[cell] = <uint64_t>(c.label[nodes[group.node[cell]]] + 2)
+    for cell in range(group.ends[LABEL], group.ends[DISTANCE]):
+        cells[cell] = min(c.j - c.i, <int>FARTHEST)
+    for cell in range(group.ends[DISTANCE], group.ends[LEFT_VALENCY]):
+        cells[cell] = c.left_valency[nodes[group.node[cell]]]
+    for cell in range(group.ends[LEFT_VALENCY], group.ends[RIGHT_VALENCY]):
+        cells[cell] = c.right_valency[nodes[group.node[cell]]]
+    for cell in range(group.ends[RIGHT_VALENCY], group.ends[LEFT_LABELS]):
+        cells[cell] = c.left_labels[nodes[group.node[cell]]]
+    for cell in range(group.ends[LEFT_LABELS], group.ends[RIGHT_LABELS]):
+        cells[cell] = c.right_labels[nodes[group.node[cell]]]
 
 
 cdef inline uint64_t numbered(uint64_t key, uint64_t number) noexcept nogil:

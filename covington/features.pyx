@@ -36,7 +36,7 @@ cdef class Program:
             raise OptionError(f"more than {MOST_TEMPLATES} templates of one kind")
         gates = [t for t, template in enumerate(templates) if template.name in self.gates.values()]
         cells = list(dict.fromkeys(part for template in templates for part in _parts(template)))
-        cells.sort(key=lambda cell: cell[1] in tables.STATE_ATTRIBUTES)
+        cells.sort(key=lambda cell: -1 if cell[1] in self.attributes else tables.STATE_ATTRIBUTES.index(cell[1]))
         if len(cells) > MOST_CELLS:
             raise OptionError(f"templates ask for more than {MOST_CELLS} values of one kind")
         group.gates = len(gates)
@@ -57,11 +57,14 @@ cdef class Program:
             for p, part in enumerate(parts):
                 group.part[t][p] = cells.index(part)
         group.cells = len(cells)
-        group.word_cells = sum(attribute not in tables.STATE_ATTRIBUTES for _, attribute in cells)
+        attributes = [attribute for _, attribute in cells]
+        end = group.word_cells = sum(attribute in self.attributes for attribute in attributes)
+        for t, attribute in enumerate(tables.STATE_ATTRIBUTES):
+            end += attributes.count(attribute)
+            group.ends[t] = end
         for t, (node, attribute) in enumerate(cells):
             group.node[t] = tables.NODES.index(node)
-            names = self.attributes if t < group.word_cells else tables.STATE_ATTRIBUTES
-            group.source[t] = names.index(attribute)
+            group.source[t] = self.attributes.index(attribute) if t < group.word_cells else 0
 
 
 def _parts(template):

@@ -78,6 +78,11 @@ cdef inline uint64_t gate_bits(uint64_t key) noexcept nogil:
     return rare_bits(key) | (<uint64_t>1 << (key >> 20 & 63))
 
 
+cdef inline void call_gate(const Tables *tables, uint64_t key) noexcept nogil:
+    """Begin to fetch what `may_know` will look at."""
+    prefetch(tables.gate_filter + (gate_word(key) & tables.gate_mask))
+
+
 cdef inline bint may_know(const Tables *tables, uint64_t key) noexcept nogil:
     """False if no feature behind this gate can be known."""
     cdef uint64_t bits = gate_bits(key)
@@ -159,11 +164,11 @@ cdef inline bint open_row(const Tables *tables, const Found *found, Sparse *row)
         return row.fours < (tables.rows + tables.units * UNIT - <const char *>found.row) // UNIT
     bucket = <const RareBucket *>found.row
     for looked in range(FARTHEST_BUCKET):
-        for place in range(RARE_PLACES):
-            if bucket.fingerprints[place] == found.fingerprint:
-                row.pairs = bucket.pairs[place]
-                row.fours = 0
-                return True
+        place = match(bucket.fingerprints, found.fingerprint)
+        if place < RARE_PLACES:
+            row.pairs = bucket.pairs[place]
+            row.fours = 0
+            return True
         if bucket.fingerprints[RARE_PLACES - 1] == 0:
             return False
         bucket += 1

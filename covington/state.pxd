@@ -45,6 +45,7 @@ cdef struct Configuration:
     int32_t *open_previous
     int open_first
     int open_last
+    int changes                 # arcs added and taken away, from 1
 
 
 cdef int reserve(Configuration *c, int n) except -1 nogil

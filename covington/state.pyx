@@ -66,6 +66,7 @@ cdef void start(Configuration *c, int n, bint explicit_root) noexcept nogil:
     # the head of the root and of nobody is nobody, so that grandparents can be looked up blindly
     c.head[0] = c.head[c.nobody] = c.nobody
     c.open_first = c.open_last = c.nobody
+    c.changes = 1
 
 
 cdef inline uint64_t label_hash(int label) noexcept nogil:
@@ -84,6 +85,7 @@ cdef inline bint has_label(Configuration *c, int dependent, int label) noexcept 
 cdef void attach(Configuration *c, int dependent, int head, int label) noexcept nogil:
     """Add head → dependent; the dependent must have no head."""
     cdef int outer = c.nobody, inner
+    c.changes += 1
     c.head[dependent] = head
     c.label[dependent] = label
     if head == c.nothing:
@@ -127,6 +129,7 @@ cdef void detach(Configuration *c, int dependent) noexcept nogil:
     cdef int inner, outer
     if head == c.nothing:
         return
+    c.changes += 1
     c.head[dependent] = c.nothing
     c.label[dependent] = -1
     inner = c.nearer[dependent]

@@ -7,7 +7,8 @@ from covington.features cimport (
 )
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
-    LEFT_ARC, RIGHT_ARC, Configuration, is_repair, left_arc, no_arc, release, reserve, right_arc, shift, start,
+    LEFT_ARC, RIGHT_ARC, Configuration, attach, detach, find_open_words, is_repair, left_arc, no_arc, release, reserve,
+    right_arc, shift, start,
 )
 
 from covington import templates as tables
@@ -51,6 +52,34 @@ cdef class Walk:
             if not (self.monotonic and is_repair(&self.c, RIGHT_ARC)):
                 return right_arc(&self.c, label) != 0
         raise OptionError(f"{name} is not allowed with the focus words {self.c.i} and {self.c.j}")
+
+    def mark_root(self, int word, int label):
+        """Hang a word from the root when all transitions are done; it keeps a label that it has."""
+        self.check_word(word)
+        self.c.head[word] = 0
+        if self.c.label[word] < 0:
+            self.c.label[word] = label
+
+    def turn_to(self, int word, int head):
+        """Take the arc into a word away and put the focus on it and on another word."""
+        self.check_word(word)
+        self.check_word(head)
+        detach(&self.c, word)
+        self.c.i, self.c.j = min(word, head), max(word, head)
+        find_open_words(&self.c)
+
+    def attach(self, int word, int head, int label):
+        """Add an arc without a transition; the word must have no head."""
+        self.check_word(word)
+        self.check_word(head)
+        if self.c.head[word] != self.c.nothing:
+            raise OptionError(f"word {word} has a head")
+        attach(&self.c, word, head, label)
+
+    cdef int check_word(self, int word) except -1:
+        if not 1 <= word <= self.c.n:
+            raise OptionError(f"there is no word {word}")
+        return 0
 
     @property
     def focus(self):

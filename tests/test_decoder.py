@@ -31,7 +31,7 @@ def as_batch(rows: list[tuple[list[str], list[str], list[int], list[str]]]) -> p
     )
 
 
-SENTENCES = random_sentences(24, 8)
+SENTENCES = random_sentences(150, 8)
 TRAINING, UNSEEN = as_batch(SENTENCES[:14]), as_batch(SENTENCES)
 
 PROGRAM = Program(templates.PAPER.split())
@@ -54,8 +54,11 @@ def greedy(
     own_repairs: bool,
     found: Survey,
     index: int,
-) -> tuple[list[int], list[str | None], Counter[str]]:
-    """Heads and labels by the highest-scoring transition at every step, with counts of what was done."""
+) -> tuple[list[int], list[str | None], list[str | None], Counter[str]]:
+    """Heads and labels by the highest-scoring transition at every step, with counts of what was done.
+
+    And the labels when left-over words hang from the first of them.
+    """
     labels, (forms, _, gold, _) = found.label_list, SENTENCES[index]
     length = len(forms)
     walk = Walk(PROGRAM, ENCODED, index, system.monotonic, system.root == "explicit")
@@ -86,7 +89,32 @@ def greedy(
         c = after
     heads = [heads_in(c.arcs).get(word, 0) for word in range(1, length + 1)]
     found_labels = {arc.dependent: arc.label for arc in c.arcs}
-    return heads, [found_labels.get(word) for word in range(1, length + 1)], counts
+    plain_labels = [found_labels.get(word) for word in range(1, length + 1)]
+    return heads, plain_labels, single_root_labels(weights, walk, found, heads, plain_labels), counts
+
+
+def single_root_labels(
+    weights: dict[tuple[int, int], int],
+    walk: Walk,
+    found: Survey,
+    heads: list[int],
+    labels: list[str | None],
+) -> list[str | None]:
+    """Each left-over word but the first gets the label that scores best for an arc from the first."""
+    known, chosen = found.label_list, list(labels)
+    root = heads.index(0) + 1
+    walk.mark_root(root, known.index(found.root_label))
+    for word in range(root + 1, len(heads) + 1):
+        if heads[word - 1] == 0:
+            walk.turn_to(word, root)
+            keys = walk.features().values()
+            scores = [
+                sum(weights.get((key, 2 + len(known) + number), 0) for key in keys)
+                for number in range(len(known))
+            ]
+            walk.attach(word, root, scores.index(max(scores)))
+            chosen[word - 1] = known[scores.index(max(scores))]
+    return chosen
 
 
 @pytest.mark.parametrize("root", ["implicit", "explicit"])
@@ -110,7 +138,9 @@ def test_parser_and_twin_agree(oracle: str, repairs: str, root: Root, tmp_path: 
     single = parser.parse(UNSEEN, single_root=True, threads=3).to_pylist()
     rounded, total = rounded_weights(weights, parser.scale), Counter[str]()
     for index, row in enumerate(parsed):
-        heads, labels, counts = greedy(rounded, system_of(oracle, root), options.own_repairs, found, index)
+        heads, labels, with_one_root, counts = greedy(
+            rounded, system_of(oracle, root), options.own_repairs, found, index
+        )
         assert (row["head"], row["deprel"]) == (heads, [label or found.root_label for label in labels])
         # the margin belongs to the transition that made the arc; words that no transition gave a head have none
         assert [margin is None for margin in row["confidence"]] == [label is None for label in labels]
@@ -120,6 +150,7 @@ def test_parser_and_twin_agree(oracle: str, repairs: str, root: Root, tmp_path: 
         assert single[index]["head"] == [
             first if head == 0 and word != first else head for word, head in enumerate(heads, 1)
         ]
+        assert single[index]["deprel"] == [label or found.root_label for label in with_one_root]
     assert (statistics.shift, statistics.no_arc) == (total["Shift"], total["NoArc"])
     assert (statistics.left_arc, statistics.right_arc) == (total["LeftArc"], total["RightArc"])
     for name in ("non_monotonic", "repairs_to_gold", "repairs_harmful"):
