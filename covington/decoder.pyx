@@ -158,10 +158,13 @@ cdef class Decoder:
         self.own_repairs = own_repairs
         self.root_label = root_label
         self.places = max(1, min(MOST_MEMO, MEMO_SCORES // (PAIR * weights.width)))
-        self.memo = <uint64_t *>calloc(PAIR * self.places, sizeof(uint64_t))
-        self.memo_scores = <int16_t *>allocate(<size_t>PAIR * self.places * weights.width * sizeof(int16_t))
-        if self.memo == NULL or self.memo_scores == NULL:
+        self.memo = <uint64_t *>allocate(
+            <size_t>PAIR * self.places * (sizeof(uint64_t) + weights.width * sizeof(int16_t))
+        )
+        if self.memo == NULL:
             raise MemoryError()
+        memset(self.memo, 0, <size_t>PAIR * self.places * sizeof(uint64_t))
+        self.memo_scores = <int16_t *>(self.memo + PAIR * self.places)
         for group in range(PAIR):
             self.used[group] = program.groups[group].templates > 0
         for cell in range(MOST_CELLS):
@@ -179,7 +182,6 @@ cdef class Decoder:
     def __dealloc__(self):
         cdef int lane
         free(self.memo)
-        free(self.memo_scores)
         for lane in range(LANES):
             release(&self.lanes[lane].c)
             free(self.lanes[lane].kept)
