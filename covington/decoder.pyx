@@ -9,10 +9,11 @@ Several sentences are therefore parsed at once, in lanes that take turns: while 
 for are on their way, the others compute. What comes out does not depend on any of this.
 """
 
+cimport cython
 from libc.math cimport NAN
 from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
 
 from covington.features cimport (
     FIRST_OPEN, LAST_OPEN, LEFT_WORD, MOST_CELLS, MOST_KEYS, NODES, PAIR, PAIR_TAGS, RIGHT_WORD, Group, Program,
@@ -124,6 +125,7 @@ cdef struct Lane:
     Found sparse[MOST_KEYS]                 # features of few classes that were found
 
 
+@cython.final
 cdef class Decoder:
     """A model and the workspace of one thread."""
     cdef FrozenWeights weights

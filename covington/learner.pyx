@@ -4,6 +4,7 @@ The rules that the paper leaves open are options here (training.TrainingOptions 
 optimal transitions are accepted without an update, and which one an update moves towards.
 """
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
@@ -52,6 +53,7 @@ cdef struct Kept:
     Signature signatures[PARTS]
 
 
+@cython.final
 cdef class Learner:
     """Everything an epoch needs that is not weights or sentences."""
     cdef Program program

@@ -3,6 +3,7 @@
 Most rows are short. One that has grown to a quarter of the classes becomes *full*: it has them all, in their order.
 """
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from covington.kernels cimport Entry
@@ -25,6 +26,7 @@ cdef struct Change:
     int32_t change
 
 
+@cython.final
 cdef class Weights:
     cdef Slot *slots
     cdef uint64_t mask

@@ -1,5 +1,6 @@
 """Score and update of the averaged perceptron, and its weights as sorted arrays for files and for mixing."""
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
@@ -31,6 +32,7 @@ cdef void *enlarged(const void *memory, size_t used, size_t wanted) noexcept nog
     return made
 
 
+@cython.final
 cdef class Weights:
     """Sparse integer weights, with what their average over all steps needs."""
 
