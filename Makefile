@@ -5,6 +5,8 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= auto
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
+# what is imported is compiled then; all of it now would take half a minute
+INSTALL := $(PIP) install --no-compile
 
 SOURCES := setup.py pyproject.toml $(wildcard covington/*.pyx covington/*.pxd covington/*.h)
 
@@ -30,19 +32,19 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed: $(BIN)/python $(SOURCES)
-	$(PIP) install --editable .
+	$(INSTALL) --editable .
 	@touch $@
 
 $(VENV)/installed-dev: $(BIN)/python $(SOURCES) requirements-dev.lock
-	$(PIP) install --require-hashes --requirement requirements-dev.lock
-	$(PIP) install --no-deps --no-build-isolation --editable .
+	$(INSTALL) --require-hashes --requirement requirements-dev.lock
+	$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/installed
 
 demo: $(VENV)/installed
 	$(BIN)/python -m covington.models.demo demo-output
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -q -n $(JOBS) -m "not slow and not engines"
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow and not engines"
 
 test-slow: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "slow and not engines"
@@ -82,7 +84,7 @@ fuzz: $(VENV)/installed-dev
 
 # the peers are in a group of their own: a benchmark without them says that they are absent
 benchmark: $(VENV)/installed-dev
-	$(PIP) install --editable '.[benchmark]'
+	$(INSTALL) --editable '.[benchmark]'
 	$(BIN)/python -m benchmarks
 
 sdist: $(VENV)/installed-dev

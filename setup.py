@@ -28,7 +28,7 @@ def compiled(path: Path) -> Extension:
         ".".join(path.with_suffix("").parts),
         [path.as_posix()],
         depends=["covington/kernels.h"],
-        extra_compile_args=["-O1", "-g"] if DEBUG else ["-O3"],
+        extra_compile_args=["-O1", "-g"] if DEBUG else ["-O3", "-g0"],
     )
     extension.cython_directives = DIRECTIVES
     return extension

@@ -101,6 +101,7 @@ def test_with_an_implicit_root_the_upper_bounds_hold(length: int) -> None:
         assert len(lost) - roots_lost <= reference.exact_loss(c, gold, IMPLICIT)
 
 
+@pytest.mark.slow
 def test_five_words_sampled() -> None:
     golds = gold_graphs(5, step=83, start=7)
     assert check_bounds(5, "explicit", golds)[1] == []
