@@ -44,7 +44,7 @@ demo: $(VENV)/installed
 	$(BIN)/python -m covington.models.demo demo-output
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow and not engines"
+	$(BIN)/python -m pytest -q -n $(JOBS) -m "not slow and not engines"
 
 test-slow: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "slow and not engines"
