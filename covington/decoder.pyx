@@ -17,13 +17,13 @@ from libc.string cimport memcpy, memset
 
 from covington.features cimport (
     FIRST_OPEN, LAST_OPEN, LEFT_WORD, MOST_CELLS, MOST_KEYS, NODES, PAIR, PAIR_TAGS, RIGHT_WORD, Group, Program,
-    Signature, is_same, load_cells, locate, make_keys, signature_of,
+    Signature, identity_of, is_same, load_cells, locate, make_keys, signature_of,
 )
 from covington.frozen cimport (
-    IN_DENSE, CommonBucket, Found, FrozenWeights, Tables, call, call_gate, find, fingerprint_of, look, may_know, open_row,
+    CommonBucket, Found, FrozenWeights, Rare, Tables, call, call_gate, find, look, may_know, open_rare,
 )
 from covington.hashing cimport finish, mix
-from covington.kernels cimport Sparse, add_sparse, allocate, largest_of, prefetch, sum_rows
+from covington.kernels cimport Pair, add_sparse, add_three, allocate, largest_of, prefetch, sum_rows
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
     CYCLE_ARC, LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, arc_class, attach, detach, find_open_words,
@@ -65,31 +65,28 @@ cdef struct Kept:
     bint known[KEPT]
 
 
-# A part that is needed: what it is made from, and where the memo would have it.
+# A part that is needed, and where the memo would have it.
 cdef struct Wanted:
     const Group *group
     int16_t *scores
     int64_t memo
     uint64_t tag
-    uint64_t cells[MOST_CELLS]
 
 
 # A part that is being made, from features of the lane.
 cdef struct Request:
     int first                   # its keys
     int last
-    int first_dense             # what was found of them
-    int last_dense
-    int first_sparse
-    int last_sparse
+    Found first_found           # what was found of them
+    Found last_found
     int16_t *scores
     int64_t memo                # where the part will be remembered
     uint64_t tag
 
 
-# A part that was remembered and is on its way.
+# A part that was remembered and is on its way to be kept.
 cdef struct Recall:
-    int64_t memo
+    const int16_t *remembered
     int16_t *scores
 
 
@@ -111,6 +108,7 @@ cdef struct Lane:
     Kept right_kept
     int16_t *right_scores       # RIGHT_KEPT parts
     int16_t *pair_scores        # PAIR_KEPT parts
+    const int16_t *pair_parts[PAIR_KEPT]    # there, or in the memo
     int16_t *scores             # of all classes
     int32_t nodes[NODES]
     int wants
@@ -122,7 +120,8 @@ cdef struct Lane:
     uint64_t keys[MOST_KEYS]
     const CommonBucket *homes[MOST_KEYS]    # of the keys
     const int16_t *dense[MOST_KEYS]         # rows that were found
-    Found sparse[MOST_KEYS]                 # features of few classes that were found
+    const Pair *sparse[MOST_KEYS]
+    Rare rare[MOST_KEYS]
 
 
 @cython.final
@@ -245,14 +244,9 @@ cdef class Decoder:
         """Say that a part is needed, and begin to fetch what the memo has in its place."""
         cdef const Group *group = &self.program.groups[number]
         cdef Wanted *wanted = &lane.wanted[lane.wants]
-        cdef uint64_t tag = 0
-        cdef int k
         if group.templates == 0:
             return
-        load_cells(group, &lane.c, lane.nodes, lane.values, self.program.width, wanted.cells)
-        for k in range(group.cells):
-            tag += wanted.cells[k] * self.factors[k]
-        wanted.tag = finish(tag) | 1
+        wanted.tag = identity_of(group, &lane.c, lane.nodes, lane.values, self.program.width, self.factors)
         wanted.memo = number * self.places + <int64_t>((wanted.tag >> 32) * self.places >> 32)
         wanted.group = group
         wanted.scores = scores
@@ -261,16 +255,25 @@ cdef class Decoder:
 
     cdef void ask_for(self, Lane *lane, const Wanted *wanted) noexcept nogil:
         """Ask for a part: from the memo, or by its features."""
+        cdef uint64_t cells[MOST_CELLS]
         cdef Request *request = &lane.request[lane.requests]
         cdef int k
+        cdef const int16_t *remembered = self.memo_scores + wanted.memo * self.weights.width
+        cdef bint is_pair = wanted.group >= &self.program.groups[<int>PAIR_TAGS]
+        if is_pair:
+            lane.pair_parts[wanted.group - &self.program.groups[<int>PAIR_TAGS]] = wanted.scores
         if self.memo[wanted.memo] == wanted.tag:
             for k in range(self.lines):
-                prefetch(self.memo_scores + wanted.memo * self.weights.width + k * LINE)
-            lane.recall[lane.recalls] = Recall(wanted.memo, wanted.scores)
-            lane.recalls += 1
+                prefetch(remembered + k * LINE)
+            if is_pair:
+                lane.pair_parts[wanted.group - &self.program.groups[<int>PAIR_TAGS]] = remembered
+            else:
+                lane.recall[lane.recalls] = Recall(remembered, wanted.scores)
+                lane.recalls += 1
             return
+        load_cells(wanted.group, &lane.c, lane.nodes, lane.values, self.program.width, cells)
         request.first = lane.request[lane.requests - 1].last
-        request.last = request.first + make_keys(wanted.group, wanted.cells, lane.keys + request.first)
+        request.last = request.first + make_keys(wanted.group, cells, lane.keys + request.first)
         request.scores = wanted.scores
         request.memo = wanted.memo
         request.tag = wanted.tag
@@ -320,54 +323,49 @@ cdef class Decoder:
             self.ask_for(lane, &lane.wanted[k])
 
     cdef void look_up(self, Lane *lane) noexcept nogil:
-        """Second turn: take what was remembered, find the features and call for their weights."""
-        cdef size_t width = self.weights.width
+        """Second turn: keep what was remembered, find the features and call for their weights."""
         cdef const Tables *tables = &self.weights.tables
-        cdef const void *row = NULL
-        cdef Request *request
+        cdef Found found = Found(&lane.dense[0], &lane.sparse[0], &lane.rare[0])
         cdef int places[MOST_KEYS]
-        cdef int r, k, kind, dense = 0, sparse = 0
-        for r in range(lane.recalls):       # before any lane remembers something else in these places
-            memcpy(lane.recall[r].scores, self.memo_scores + lane.recall[r].memo * width, width * sizeof(int16_t))
+        cdef int r, k
+        for r in range(lane.recalls):
+            memcpy(lane.recall[r].scores, lane.recall[r].remembered, self.weights.width * sizeof(int16_t))
         for k in range(lane.request[lane.requests - 1].last):       # nothing to guess wrong, so that loads overlap
             places[k] = look(lane.homes[k], lane.keys[k])
         for r in range(lane.requests):
-            request = &lane.request[r]
-            request.first_dense, request.first_sparse = dense, sparse
-            for k in range(request.first, request.last):
-                kind = find(tables, lane.homes[k], lane.keys[k], places[k], &row)
-                lane.dense[dense] = <const int16_t *>row
-                lane.sparse[sparse] = Found(row, fingerprint_of(lane.keys[k]), kind)
-                dense += kind == IN_DENSE
-                sparse += kind > IN_DENSE
-            request.last_dense, request.last_sparse = dense, sparse
+            lane.request[r].first_found = found
+            for k in range(lane.request[r].first, lane.request[r].last):
+                find(tables, lane.homes[k], lane.keys[k], places[k], &found)
+            lane.request[r].last_found = found
 
-    cdef inline void add_few(self, Lane *lane, const Request *request, int16_t *scores) noexcept nogil:
+    cdef inline void add_few(self, const Request *request, int16_t *scores) noexcept nogil:
         """Add the features of few classes."""
-        cdef Sparse sparse[MOST_KEYS]
-        cdef int k, count = 0
-        for k in range(request.first_sparse, request.last_sparse):
-            count += open_row(&self.weights.tables, &lane.sparse[k], &sparse[count])
-        add_sparse(scores, self.weights.classes, sparse, count)
-
-    cdef void make_part(self, Lane *lane, const Request *request) noexcept nogil:
-        """Add up a part and remember it."""
-        cdef int width = self.weights.width
-        sum_rows(request.scores, lane.dense + request.first_dense, request.last_dense - request.first_dense, width)
-        self.add_few(lane, request, request.scores)
-        self.memo[request.memo] = request.tag
-        memcpy(self.memo_scores + request.memo * width, request.scores, width * sizeof(int16_t))
+        cdef const Pair **sparse = request.first_found.sparse
+        cdef const Rare *rare = request.first_found.rare
+        cdef const Pair *pairs
+        while sparse < request.last_found.sparse:
+            add_sparse(scores, sparse[0])
+            sparse += 1
+        while rare < request.last_found.rare:
+            pairs = open_rare(&self.weights.tables, rare)
+            if pairs != NULL:
+                add_three(scores, pairs)
+            rare += 1
 
     cdef void score(self, Lane *lane) noexcept nogil:
-        """Third turn: the scores of all classes."""
+        """Third turn: the parts that had to be made, and the scores of all classes."""
         cdef const int16_t *rows[MOST_KEYS + PAIR]
+        cdef const Request *request
         cdef int width = self.weights.width, group, many = 0, k
         cdef const int16_t *left = self.scores_of(lane, lane.c.i)
         cdef const int16_t *open_scores[2]
         open_scores[0] = self.scores_of(lane, lane.c.open_first) + AS_FIRST_OPEN * width
         open_scores[1] = self.scores_of(lane, lane.c.open_last) + AS_LAST_OPEN * width
         for k in range(1, lane.requests):
-            self.make_part(lane, &lane.request[k])
+            request = &lane.request[k]
+            sum_rows(request.scores, request.first_found.dense,
+                     <int>(request.last_found.dense - request.first_found.dense), width)
+            self.add_few(request, request.scores)
         for group in range(PAIR):       # where a group has no templates, the next one takes its place
             if group < RIGHT_WORD:
                 rows[many] = left + (group - LEFT_WORD) * width
@@ -376,13 +374,21 @@ cdef class Decoder:
             elif group < PAIR_TAGS:
                 rows[many] = open_scores[group - FIRST_OPEN]
             else:
-                rows[many] = lane.pair_scores + (group - PAIR_TAGS) * width
+                rows[many] = lane.pair_parts[group - PAIR_TAGS]
             many += self.used[group]
-        for k in range(lane.request[0].last_dense):
-            rows[many] = lane.dense[k]
+        request = &lane.request[0]
+        for k in range(<int>(request.last_found.dense - request.first_found.dense)):
+            rows[many] = request.first_found.dense[k]
             many += 1
         sum_rows(lane.scores, rows, many, width)
-        self.add_few(lane, &lane.request[0], lane.scores)
+        self.add_few(request, lane.scores)
+
+    cdef void remember(self, Lane *lane) noexcept nogil:
+        """Put the parts that were made into the memo, when no lane looks at what is there any more."""
+        cdef int width = self.weights.width, k
+        for k in range(1, lane.requests):
+            self.memo[lane.request[k].memo] = lane.request[k].tag
+            memcpy(self.memo_scores + lane.request[k].memo * width, lane.request[k].scores, width * sizeof(int16_t))
 
     cdef inline int best_arc(self, Lane *lane, int transition) noexcept nogil:
         """The best class of LeftArc or RightArc, the first if there are several."""
@@ -519,11 +525,15 @@ cdef class Decoder:
                         self.look_up(lane)
                 for l in range(LANES):
                     lane = &self.lanes[l]
+                    if lane.sentence >= 0 and lane.c.j <= lane.c.n:
+                        self.score(lane)
+                for l in range(LANES):
+                    lane = &self.lanes[l]
                     if lane.sentence < 0:
                         continue
                     base = sentences.offsets[lane.sentence]
                     if lane.c.j <= lane.c.n:
-                        self.score(lane)
+                        self.remember(lane)
                         step = self.decide(lane)
                         if self.steps is not None:
                             with gil:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
-from covington.hashing cimport mix
+from covington.hashing cimport finish, mix
 from covington.state cimport Configuration
 
 cdef enum:
@@ -45,6 +45,9 @@ cdef struct Group:
     int cells
     int32_t node[MOST_CELLS]
     int32_t source[MOST_CELLS]      # the number of the word attribute
+    int words                       # nodes that word attributes are asked of
+    int32_t word_node[NODES]
+    int32_t word_source[NODES]      # the attribute that has all that is asked of the node
     int templates
     int ones                        # the first templates, up to here, have one part
     int twos                        # from there up to here two
@@ -117,6 +120,13 @@ cdef inline void load_cells(const Group *group, const Configuration *c, const in
     cdef int cell
     for cell in range(group.word_cells):
         cells[cell] = values[<size_t>nodes[group.node[cell]] * width + group.source[cell]]
+    load_state_cells(group, c, nodes, cells)
+
+
+cdef inline void load_state_cells(const Group *group, const Configuration *c, const int32_t *nodes,
+                                  uint64_t *cells) noexcept nogil:
+    """Those of them that are not of a word."""
+    cdef int cell
     for cell in range(group.word_cells, group.ends[LABEL]):
         cells[cell] = <uint64_t>(c.label[nodes[group.node[cell]]] + 2)
     for cell in range(group.ends[LABEL], group.ends[DISTANCE]):
@@ -129,6 +139,20 @@ cdef inline void load_cells(const Group *group, const Configuration *c, const in
         cells[cell] = c.left_labels[nodes[group.node[cell]]]
     for cell in range(group.ends[LEFT_LABELS], group.ends[RIGHT_LABELS]):
         cells[cell] = c.right_labels[nodes[group.node[cell]]]
+
+
+cdef inline uint64_t identity_of(const Group *group, const Configuration *c, const int32_t *nodes, const uint64_t *values,
+                                 int width, const uint64_t *factors) noexcept nogil:
+    """A hash of all that the scores of a group depend on, from as few values as possible; never 0."""
+    cdef uint64_t cells[MOST_CELLS]
+    cdef uint64_t sum = 0
+    cdef int k
+    for k in range(group.words):
+        sum += values[<size_t>nodes[group.word_node[k]] * width + group.word_source[k]] * factors[k]
+    load_state_cells(group, c, nodes, cells)
+    for k in range(group.word_cells, group.cells):
+        sum += cells[k] * factors[k]
+    return finish(sum) | 1
 
 
 cdef inline uint64_t numbered(uint64_t key, uint64_t number) noexcept nogil:

@@ -20,13 +20,15 @@ cdef class Program:
     def __cinit__(self, names):
         parsed = [tables.parse_template(name) for name in names]
         self.names = list(names)
-        self.attributes = sorted({atom.word for template in parsed for atom in template.atoms if atom.word})
+        groups = [[template for template in parsed if template.group == name] for name in tables.GROUPS]
+        asked = {atom.word for template in parsed for atom in template.atoms if atom.word}
+        asked.update(word for group in groups for word in _whole_words(group, asked).values())
+        self.attributes = sorted(asked)
         self.width = len(self.attributes)
         if len(parsed) > NUMBER_BITS:
             raise OptionError(f"more than {NUMBER_BITS} templates")
         self.gates = tables.gates(parsed)
-        for number, name in enumerate(tables.GROUPS):
-            group = [template for template in parsed if template.group == name]
+        for number, group in enumerate(groups):
             self.translate(number, sorted(group, key=lambda template: len(_parts(template))))
 
     def translate(self, int number, list templates):
@@ -65,6 +67,11 @@ cdef class Program:
         for t, (node, attribute) in enumerate(cells):
             group.node[t] = tables.NODES.index(node)
             group.source[t] = self.attributes.index(attribute) if t < group.word_cells else 0
+        words = _whole_words(templates, self.attributes)
+        group.words = len(words)
+        for t, (node, attribute) in enumerate(words.items()):
+            group.word_node[t] = tables.NODES.index(node)
+            group.word_source[t] = self.attributes.index(attribute)
 
 
 def _parts(template):
@@ -72,6 +79,17 @@ def _parts(template):
     return [(atom.node, atom.word) for atom in template.atoms if atom.word] + [
         (atom.node, state) for atom in template.atoms for state in atom.state
     ]
+
+
+def _whole_words(templates, attributes):
+    """Node → one attribute with all letters that the templates ask of it, from `attributes` where there is one."""
+    letters = {}
+    for template in templates:
+        for atom in template.atoms:
+            if atom.word:
+                letters.setdefault(atom.node, set()).update(atom.word)
+    there = {frozenset(attribute): attribute for attribute in sorted(attributes)}
+    return {node: there.get(frozenset(asked), "".join(sorted(asked))) for node, asked in letters.items()}
 
 
 cdef void locate(const Configuration *c, int32_t *nodes) noexcept nogil:

@@ -6,13 +6,14 @@ class, or in a *sparse* row of pairs (class, weight). A bucket of the *rare* tab
 four fingerprints and the weights themselves. It is large, so a small Bloom filter in the common bucket of a key says
 whether there is any use in looking for it there: a feature that the model does not know costs one line of the cache.
 
-A look-up has three stages, `call`, `find` and `open_row`: a caller who has other work to do between them (decoder.pyx)
-never waits for memory.
+A look-up has three stages, `call`, `find` and the sum of what was found: a caller who has other work to do between them
+(decoder.pyx) never waits for memory. Nothing is checked on the way: frozen.pyx has followed every row when the model was
+loaded.
 """
 
 from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
 
-from covington.kernels cimport Pair, Sparse, match, prefetch
+from covington.kernels cimport Pair, match, prefetch
 
 cdef enum:
     COMMON_PLACES = 7       # per bucket
@@ -40,11 +41,8 @@ cdef struct Tables:
     uint64_t common_buckets
     const RareBucket *rare
     uint64_t rare_buckets
-    const char *rows                        # dense ones, and sparse ones: how many pairs, in 32 bits, then the pairs,
-                                            # filled up to whole units with some that add 0
-    uint64_t units                          # of the rows
-    uint64_t last_row                       # no row begins later: there is always room for a dense one
-    int width                               # of a dense row
+    const char *rows                        # dense ones, and sparse ones: how many pairs, as the number of a pair, then the
+                                            # pairs, filled up to whole units with some that add 0
     const uint64_t *gate_filter             # all pairs of words that were met in training
     uint64_t gate_mask
 
@@ -105,18 +103,17 @@ cdef inline void fetch_row(const char *row, bint is_dense) noexcept nogil:
     prefetch(row + 3 * line)
 
 
-cdef enum Kind:
-    UNKNOWN = 0
-    IN_DENSE = 1
-    IN_SPARSE = 2
-    MAYBE_RARE = 3
-
-
-# A feature of few classes, as far as it was found.
-cdef struct Found:
-    const void *row         # sparse, or the bucket of a rare one
+# A feature that may be in the rare table.
+cdef struct Rare:
+    const RareBucket *bucket
     uint32_t fingerprint
-    int kind
+
+
+# Lists of what was found, one for each kind; they grow at these ends.
+cdef struct Found:
+    const int16_t **dense
+    const Pair **sparse
+    Rare *rare
 
 
 cdef inline int look(const CommonBucket *home, uint64_t key) noexcept nogil:
@@ -124,54 +121,43 @@ cdef inline int look(const CommonBucket *home, uint64_t key) noexcept nogil:
     return match(home.fingerprints, fingerprint_of(key))
 
 
-cdef inline int find(const Tables *tables, const CommonBucket *home, uint64_t key, int place,
-                     const void **found) noexcept nogil:
-    """Find a feature after a `look`, and begin to fetch its weights; returns its Kind."""
+cdef inline void find(const Tables *tables, const CommonBucket *home, uint64_t key, int place, Found *found) noexcept nogil:
+    """Find a feature after a `look`, and begin to fetch its weights."""
     cdef const CommonBucket *bucket = home
-    cdef const char *at
-    cdef uint64_t bits
-    cdef uint32_t fingerprint = fingerprint_of(key), row
+    cdef const char *row
+    cdef bint is_dense
     cdef int looked = 1
     while place >= COMMON_PLACES and bucket.fingerprints[COMMON_PLACES - 1] != 0 and looked < FARTHEST_BUCKET:
         bucket += 1                                     # a full bucket flows over into the next
         if bucket == tables.common + tables.common_buckets:
             bucket = tables.common
-        place = match(bucket.fingerprints, fingerprint)
+        place = match(bucket.fingerprints, fingerprint_of(key))
         looked += 1
     if place < COMMON_PLACES:
-        row = bucket.rows[place]
-        if (row & ~<uint32_t>DENSE) > tables.last_row:
-            return UNKNOWN                              # it is forged
-        at = tables.rows + <uint64_t>(row & ~<uint32_t>DENSE) * UNIT
-        fetch_row(at, row >> 31)
-        found[0] = at
-        return IN_SPARSE - <int>(row >> 31)
-    bits = rare_bits(key)
-    if home.filter & bits != bits:
-        return UNKNOWN
-    found[0] = tables.rare + bucket_of(key, tables.rare_buckets)
-    prefetch(found[0])
-    return MAYBE_RARE
+        row = tables.rows + <uint64_t>(bucket.rows[place] & ~<uint32_t>DENSE) * UNIT
+        is_dense = bucket.rows[place] >> 31
+        fetch_row(row, is_dense)
+        found.dense[0] = <const int16_t *>row           # into both lists, of which one grows: nothing to guess wrong
+        found.sparse[0] = <const Pair *>row
+        found.dense += is_dense
+        found.sparse += 1 - is_dense
+    elif home.filter & rare_bits(key) == rare_bits(key):
+        found.rare[0] = Rare(tables.rare + bucket_of(key, tables.rare_buckets), fingerprint_of(key))
+        prefetch(found.rare[0].bucket)
+        found.rare += 1
 
 
-cdef inline bint open_row(const Tables *tables, const Found *found, Sparse *row) noexcept nogil:
-    """The pairs of a feature of few classes; False if it is not there after all."""
-    cdef const RareBucket *bucket
+cdef inline const Pair *open_rare(const Tables *tables, const Rare *rare) noexcept nogil:
+    """The three pairs of a rare feature; NULL if it is not there after all."""
+    cdef const RareBucket *bucket = rare.bucket
     cdef int place, looked
-    if found.kind == IN_SPARSE:
-        row.fours = (<const uint32_t *>found.row)[0] // 4
-        row.pairs = <const Pair *>found.row + 1
-        return row.fours < (tables.rows + tables.units * UNIT - <const char *>found.row) // UNIT
-    bucket = <const RareBucket *>found.row
     for looked in range(FARTHEST_BUCKET):
-        place = match(bucket.fingerprints, found.fingerprint)
+        place = match(bucket.fingerprints, rare.fingerprint)
         if place < RARE_PLACES:
-            row.pairs = bucket.pairs[place]
-            row.fours = 0
-            return True
+            return bucket.pairs[place]
         if bucket.fingerprints[RARE_PLACES - 1] == 0:
-            return False
+            return NULL
         bucket += 1
         if bucket == tables.rare + tables.rare_buckets:
             bucket = tables.rare
-    return False
+    return NULL

@@ -35,12 +35,13 @@ cdef class FrozenWeights:
             raise ModelError("the filter for gates does not have its shape")
         self.classes = classes
         self.width = width_of(classes)
-        if rows.shape[0] < units_of(self.width) or rows.shape[1] != UNIT // sizeof(uint32_t):
+        if rows.shape[0] < 1 or rows.shape[1] != UNIT // sizeof(uint32_t):
             raise ModelError("the rows of weights do not have their shape")
         # common buckets, rows, rare buckets and the filter, one after the other: all are multiples of a line but the rows
         cdef size_t rows_at = common.nbytes
         cdef size_t rare_at = rows_at + (rows.nbytes + LINE - 1) // LINE * LINE
         cdef size_t filter_at = rare_at + rare.nbytes
+        cdef bint sound
         self.memory = <char *>allocate(filter_at + gate_filter.nbytes)
         if self.memory == NULL:
             raise MemoryError()
@@ -51,20 +52,57 @@ cdef class FrozenWeights:
         self.tables = Tables(
             <const CommonBucket *>self.memory, common.shape[0],
             <const RareBucket *>(self.memory + rare_at), rare.shape[0],
-            self.memory + rows_at, rows.shape[0], rows.shape[0] - units_of(self.width), self.width,
-            <const uint64_t *>(self.memory + filter_at), gate_filter.shape[0] - 1,
+            self.memory + rows_at, <const uint64_t *>(self.memory + filter_at), gate_filter.shape[0] - 1,
         )
+        with nogil:
+            sound = are_sound(&self.tables, rows.shape[0], self.width, classes)
+        if not sound:
+            raise ModelError("the weights of some feature do not lie where the tables say")
 
     def __dealloc__(self):
         free(self.memory)
 
 
-cdef int64_t units_of(int width) noexcept:
+cdef bint are_sound(const Tables *tables, int64_t units, int width, int classes) noexcept nogil:
+    """Do all rows lie within so many units, and have all pairs the number of a class?"""
+    cdef uint64_t bucket
+    cdef int place
+    for bucket in range(tables.common_buckets):
+        for place in range(COMMON_PLACES):
+            if tables.common[bucket].fingerprints[place] != 0:
+                if not is_sound_row(tables, tables.common[bucket].rows[place], units, width, classes):
+                    return False
+    for bucket in range(tables.rare_buckets):
+        if not are_of_classes(&tables.rare[bucket].pairs[0][0], RARE_PLACES * PAIRS, classes):
+            return False
+    return True
+
+
+cdef inline bint is_sound_row(const Tables *tables, uint32_t row, int64_t units, int width, int classes) noexcept nogil:
+    cdef int64_t first = row & ~<uint32_t>DENSE, last
+    cdef const Pair *pairs = <const Pair *>(tables.rows + first * UNIT)
+    if row & <uint32_t>DENSE:
+        return first + units_of(width) <= units
+    if first >= units:
+        return False
+    last = first + units_of_sparse(pairs.number)
+    return last <= units and are_of_classes(pairs + 1, (last - first) * (UNIT // <int64_t>sizeof(Pair)) - 1, classes)
+
+
+cdef inline bint are_of_classes(const Pair *pairs, int64_t count, int classes) noexcept nogil:
+    cdef int64_t k
+    cdef int largest = 0
+    for k in range(count):
+        largest = max(largest, <int>pairs[k].number)
+    return largest < classes
+
+
+cdef int64_t units_of(int width) noexcept nogil:
     """The units of a dense row."""
     return width * <int64_t>sizeof(int16_t) // UNIT
 
 
-cdef int64_t units_of_sparse(int64_t pairs) noexcept:
+cdef int64_t units_of_sparse(int64_t pairs) noexcept nogil:
     return ((1 + pairs) * <int64_t>sizeof(Pair) + UNIT - 1) // UNIT
 
 
@@ -133,7 +171,7 @@ def _lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, con
         raise ModelError("the model is too large: prune it")
     cdef uint32_t[:, ::1] common_table = _empty_table(spare * max(common / (COMMON_LOAD * COMMON_PLACES), <double>rare / FILTERED))
     cdef uint32_t[:, ::1] rare_table = _empty_table(spare * rare / (RARE_LOAD * RARE_PLACES))
-    cdef uint32_t[:, ::1] rows = np.zeros((units + units_of(width), UNIT // sizeof(uint32_t)), dtype=np.uint32)
+    cdef uint32_t[:, ::1] rows = np.zeros((max(1, units), UNIT // sizeof(uint32_t)), dtype=np.uint32)
     cdef int64_t[::1] order = np.argsort(-np.asarray(lengths), kind="stable")
     cdef uint64_t bucket
     cdef int place
@@ -156,7 +194,7 @@ def _lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, con
                 (<int16_t *>&rows[units, 0])[numbers[at]] = weights[at]
             units += units_of(width)
         else:
-            rows[units, 0] = <uint32_t>length
+            (<Pair *>&rows[units, 0]).number = <uint16_t>length
             write_pairs(<Pair *>&rows[units, 0] + 1, numbers, weights, first, ends[row])
             units += units_of_sparse(length)
     return {"common": np.asarray(common_table), "rows": np.asarray(rows), "rare": np.asarray(rare_table)}

@@ -64,12 +64,6 @@ typedef struct {
     uint16_t unused;
 } CovingtonEntry;
 
-/* A feature of few classes: three pairs, then so many times four. Those that are not needed add 0 to some class. */
-typedef struct {
-    const CovingtonPair *pairs;
-    int64_t fours;
-} CovingtonSparse;
-
 /* Memory for a table that is looked up here, there and everywhere; NULL, or to be given back with `free`.
 
    A processor keeps the addresses of some thousand pages at hand. With pages of 4 kB that is less than a model, and a
@@ -131,22 +125,21 @@ COVINGTON_CLONES static void covington_sum(int16_t *sum, const int16_t *const *r
     }
 }
 
-/* A number that is not of a class is passed over. */
-COVINGTON_ALWAYS_INLINE void covington_add_pair(int16_t *scores, int classes, const CovingtonPair *pair) {
-    if (pair->number < classes) scores[pair->number] = (int16_t)(scores[pair->number] + pair->weight);
+/* Pairs on top of the scores of their classes. Those that are not needed add 0 to some class. */
+COVINGTON_ALWAYS_INLINE void covington_add_pair(int16_t *scores, const CovingtonPair *pair) {
+    scores[pair->number] = (int16_t)(scores[pair->number] + pair->weight);
 }
 
-/* Features of few classes on top. */
-static inline void covington_add(int16_t *scores, int classes, const CovingtonSparse *features, int count) {
-    for (; count > 0; count--, features++) {
-        const CovingtonPair *pair = features->pairs;
-        covington_add_pair(scores, classes, pair);
-        covington_add_pair(scores, classes, pair + 1);
-        covington_add_pair(scores, classes, pair + 2);
-        pair += 3;
-        for (int64_t fours = features->fours; fours > 0; fours--, pair += 4)
-            for (int k = 0; k < 4; k++) covington_add_pair(scores, classes, pair + k);
-    }
+COVINGTON_ALWAYS_INLINE void covington_add_three(int16_t *scores, const CovingtonPair *pairs) {
+    for (int k = 0; k < 3; k++) covington_add_pair(scores, pairs + k);
+}
+
+/* A row that begins with the number of its pairs: three, then as many times four as are needed. */
+COVINGTON_ALWAYS_INLINE void covington_add_sparse(int16_t *scores, const CovingtonPair *row) {
+    covington_add_three(scores, row + 1);
+    const CovingtonPair *const last = row + 4 * (1 + row->number / 4);
+    for (row += 4; row < last; row += 4)
+        for (int k = 0; k < 4; k++) covington_add_pair(scores, row + k);
 }
 
 /* The weights of a feature of all classes, on top of their scores. */

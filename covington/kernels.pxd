@@ -14,15 +14,12 @@ cdef extern from "kernels.h" nogil:
         int32_t weight
         uint16_t number         # of the class
 
-    ctypedef struct Sparse "CovingtonSparse":
-        const Pair *pairs
-        int64_t fours           # further pairs, after the first three
-
     void *allocate "covington_allocate" (size_t size)
     void prefetch "covington_prefetch" (const void *address)
     int match "covington_match" (const uint32_t *numbers, uint32_t wanted)
     void sum_rows "covington_sum" (int16_t *total, const int16_t *const *rows, int count, int length)
-    void add_sparse "covington_add" (int16_t *scores, int classes, const Sparse *features, int count)
+    void add_three "covington_add_three" (int16_t *scores, const Pair *pairs)
+    void add_sparse "covington_add_sparse" (int16_t *scores, const Pair *row)
     void add_full "covington_add_full" (int64_t *scores, const Entry *entries, int classes)
     int count_equal "covington_equal" (const uint64_t *some, const uint64_t *others, int count)
     int16_t largest_of "covington_largest" (const int16_t *scores, int count)

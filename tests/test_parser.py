@@ -23,6 +23,8 @@ from covington.training import (
 from covington.weights import Weights
 from tests.batches import batch, sentence
 
+DENSE = 0x80000000  # set in the place of a row with a weight for every class
+
 SAMPLE = pa.Table.from_batches(list(covington.read_conllu(models.sample()))).combine_chunks().to_batches()[0]
 
 
@@ -200,7 +202,7 @@ def test_one_seed_one_model(tmp_path: Path, repairs: str) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_forged_model_does_no_harm(model: Path, tmp_path: Path, seed: int) -> None:
-    """Arrays of noise with a right checksum: the parse may be nonsense, but it is one."""
+    """Arrays of noise with a right checksum: they are refused, or the parse may be nonsense, but it is one."""
     random = np.random.default_rng(seed)
     true = model_file.read(model)
     forged = {name: true.arrays[name].copy() for name in ARRAYS}
@@ -211,8 +213,53 @@ def test_a_forged_model_does_no_harm(model: Path, tmp_path: Path, seed: int) -> 
     if seed % 4 == 0:
         forged["rows"] = forged["rows"][: 2 * len(true.metadata["labels"]) + random.integers(0, 50)]
     model_file.write(tmp_path / "forged", true.metadata, forged)
-    parsed = Parser.load(tmp_path / "forged").parse(SAMPLE)
+    try:
+        parser = Parser.load(tmp_path / "forged")
+    except ModelError as error:
+        assert "do not lie where the tables say" in str(error)
+    else:
+        _check_single_roots(parser.parse(SAMPLE))
+
+
+def _check_single_roots(parsed: pa.RecordBatch) -> None:
     assert all(heads.count(0) == 1 for heads in parsed.column("head").to_pylist())
+
+
+def test_forged_weights_and_fingerprints_give_trees(model: Path, tmp_path: Path) -> None:
+    """What points nowhere wrong is used: weights of noise in dense rows, filters that let everything pass."""
+    true = model_file.read(model)
+    forged = {name: true.arrays[name].copy() for name in ARRAYS}
+    rows = forged["common"][:, 7:14][forged["common"][:, :7] != 0]
+    dense = rows[rows >= DENSE] - DENSE
+    assert len(dense)
+    forged["rows"][dense] = 0xFEDC1234
+    forged["common"][:, 14:] = 0xFFFFFFFF
+    forged["gate_filter"][:] = 0xFFFFFFFFFFFFFFFF
+    model_file.write(tmp_path / "forged", true.metadata, forged)
+    _check_single_roots(Parser.load(tmp_path / "forged").parse(SAMPLE))
+
+
+@pytest.mark.parametrize("what", ["dense row", "sparse row", "sparse count", "sparse class", "rare class"])
+def test_every_row_is_followed_before_it_is_used(model: Path, tmp_path: Path, what: str) -> None:
+    true = model_file.read(model)
+    forged = {name: true.arrays[name].copy() for name in ARRAYS}
+    common, units, classes = forged["common"], len(forged["rows"]), 2 + 2 * len(true.metadata["labels"]) + 2
+    buckets, places = np.nonzero(common[:, :7])
+    rows = common[buckets, 7 + places]
+    dense, sparse = np.nonzero(rows >= DENSE)[0][-1], np.nonzero(rows < DENSE)[0][-1]
+    if what == "dense row":
+        common[buckets[dense], 7 + places[dense]] = DENSE + units - 1
+    elif what == "sparse row":
+        common[buckets[sparse], 7 + places[sparse]] = units
+    elif what == "sparse count":
+        forged["rows"][rows[sparse], 0] = 0xFFFF
+    elif what == "sparse class":
+        forged["rows"][rows[sparse], 1] = classes
+    else:
+        forged["rare"][-1, -1] = classes
+    model_file.write(tmp_path / "forged", true.metadata, forged)
+    with pytest.raises(ModelError, match="do not lie where the tables say"):
+        Parser.load(tmp_path / "forged")
 
 
 @pytest.mark.parametrize(
