@@ -35,7 +35,7 @@ import numpy as np
 from covington.errors import ModelError
 
 cdef enum:
-    LANES = 8
+    LANES = 6
     LEFT_KEPT = RIGHT_WORD - LEFT_WORD          # parts of the left focus word, kept with every word
     AS_FIRST_OPEN = LEFT_KEPT                   # and two more: as CL, as CR
     AS_LAST_OPEN = LEFT_KEPT + 1
@@ -352,20 +352,25 @@ cdef class Decoder:
                 add_three(scores, pairs)
             rare += 1
 
-    cdef void score(self, Lane *lane) noexcept nogil:
-        """Third turn: the parts that had to be made, and the scores of all classes."""
-        cdef const int16_t *rows[MOST_KEYS + PAIR]
+    cdef void make_parts(self, Lane *lane) noexcept nogil:
+        """Third turn: add up the parts that have to be made."""
         cdef const Request *request
+        cdef int k
+        for k in range(1, lane.requests):
+            request = &lane.request[k]
+            sum_rows(request.scores, request.first_found.dense,
+                     <int>(request.last_found.dense - request.first_found.dense), self.weights.width)
+            self.add_few(request, request.scores)
+
+    cdef void score(self, Lane *lane) noexcept nogil:
+        """Fourth turn: the scores of all classes."""
+        cdef const int16_t *rows[MOST_KEYS + PAIR]
+        cdef const Request *request = &lane.request[0]
         cdef int width = self.weights.width, group, many = 0, k
         cdef const int16_t *left = self.scores_of(lane, lane.c.i)
         cdef const int16_t *open_scores[2]
         open_scores[0] = self.scores_of(lane, lane.c.open_first) + AS_FIRST_OPEN * width
         open_scores[1] = self.scores_of(lane, lane.c.open_last) + AS_LAST_OPEN * width
-        for k in range(1, lane.requests):
-            request = &lane.request[k]
-            sum_rows(request.scores, request.first_found.dense,
-                     <int>(request.last_found.dense - request.first_found.dense), width)
-            self.add_few(request, request.scores)
         for group in range(PAIR):       # where a group has no templates, the next one takes its place
             if group < RIGHT_WORD:
                 rows[many] = left + (group - LEFT_WORD) * width
@@ -376,7 +381,6 @@ cdef class Decoder:
             else:
                 rows[many] = lane.pair_parts[group - PAIR_TAGS]
             many += self.used[group]
-        request = &lane.request[0]
         for k in range(<int>(request.last_found.dense - request.first_found.dense)):
             rows[many] = request.first_found.dense[k]
             many += 1
@@ -410,11 +414,11 @@ cdef class Decoder:
             return lane.scores[repair_class(transition, self.labels)]
         return largest_of(lane.scores + arc_class(transition, 0, self.labels), self.labels)
 
-    cdef Step decide(self, Lane *lane) noexcept nogil:
+    cdef void decide(self, Lane *lane, Step *best) noexcept nogil:
         """The best transition that is allowed, with its best label."""
-        cdef Step best = Step(SHIFT, lane.scores[<int>SHIFT], 0)
         cdef int32_t score, second = NEVER
         cdef int transition
+        best.number, best.score = SHIFT, lane.scores[<int>SHIFT]
         for transition in range(1, 4):
             score = self.score_of(lane, transition)
             if score > best.score:
@@ -425,7 +429,6 @@ cdef class Decoder:
         best.margin = best.score - second
         if best.number >= LEFT_ARC:
             best.number = self.best_arc(lane, best.number)
-        return best
 
     cdef void take(self, Lane *lane, int number, int32_t margin, const int32_t *gold, float *margins) noexcept nogil:
         """Apply a class and count what it does."""
@@ -488,6 +491,7 @@ cdef class Decoder:
         memset(&lane.right_kept, 0, sizeof(Kept))
         self.ask(lane)
         self.look_up(lane)
+        self.make_parts(lane)
         self.score(lane)
         number = self.best_arc(lane, LEFT_ARC if word < root else RIGHT_ARC)
         attach(&lane.c, word, root, label_of(number, self.labels))
@@ -526,6 +530,10 @@ cdef class Decoder:
                 for l in range(LANES):
                     lane = &self.lanes[l]
                     if lane.sentence >= 0 and lane.c.j <= lane.c.n:
+                        self.make_parts(lane)
+                for l in range(LANES):
+                    lane = &self.lanes[l]
+                    if lane.sentence >= 0 and lane.c.j <= lane.c.n:
                         self.score(lane)
                 for l in range(LANES):
                     lane = &self.lanes[l]
@@ -534,7 +542,7 @@ cdef class Decoder:
                     base = sentences.offsets[lane.sentence]
                     if lane.c.j <= lane.c.n:
                         self.remember(lane)
-                        step = self.decide(lane)
+                        self.decide(lane, &step)
                         if self.steps is not None:
                             with gil:
                                 self.steps.append((lane.c.i, lane.c.j, step.number, step.score, step.margin))
