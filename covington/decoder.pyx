@@ -67,7 +67,7 @@ cdef struct Kept:
 
 # A part that is needed, and where the memo would have it.
 cdef struct Wanted:
-    const Group *group
+    int number                  # of its group
     int16_t *scores
     int64_t memo
     uint64_t tag
@@ -248,7 +248,7 @@ cdef class Decoder:
             return
         wanted.tag = identity_of(group, &lane.c, lane.nodes, lane.values, self.program.width, self.factors)
         wanted.memo = number * self.places + <int64_t>((wanted.tag >> 32) * self.places >> 32)
-        wanted.group = group
+        wanted.number = number
         wanted.scores = scores
         prefetch(&self.memo[wanted.memo])
         lane.wants += 1
@@ -256,24 +256,23 @@ cdef class Decoder:
     cdef void ask_for(self, Lane *lane, const Wanted *wanted) noexcept nogil:
         """Ask for a part: from the memo, or by its features."""
         cdef uint64_t cells[MOST_CELLS]
+        cdef const Group *group = &self.program.groups[wanted.number]
         cdef Request *request = &lane.request[lane.requests]
         cdef int k
         cdef const int16_t *remembered = self.memo_scores + wanted.memo * self.weights.width
-        cdef bint is_pair = wanted.group >= &self.program.groups[<int>PAIR_TAGS]
-        if is_pair:
-            lane.pair_parts[wanted.group - &self.program.groups[<int>PAIR_TAGS]] = wanted.scores
-        if self.memo[wanted.memo] == wanted.tag:
-            for k in range(self.lines):
-                prefetch(remembered + k * LINE)
-            if is_pair:
-                lane.pair_parts[wanted.group - &self.program.groups[<int>PAIR_TAGS]] = remembered
-            else:
-                lane.recall[lane.recalls] = Recall(remembered, wanted.scores)
-                lane.recalls += 1
+        cdef bint is_known = self.memo[wanted.memo] == wanted.tag
+        for k in range(self.lines):             # to be read, or to be written
+            prefetch(remembered + k * LINE)
+        if wanted.number >= PAIR_TAGS:
+            lane.pair_parts[wanted.number - PAIR_TAGS] = remembered if is_known else wanted.scores
+        elif is_known:
+            lane.recall[lane.recalls] = Recall(remembered, wanted.scores)
+            lane.recalls += 1
+        if is_known:
             return
-        load_cells(wanted.group, &lane.c, lane.nodes, lane.values, self.program.width, cells)
+        load_cells(group, &lane.c, lane.nodes, lane.values, self.program.width, cells)
         request.first = lane.request[lane.requests - 1].last
-        request.last = request.first + make_keys(wanted.group, cells, lane.keys + request.first)
+        request.last = request.first + make_keys(group, cells, lane.keys + request.first)
         request.scores = wanted.scores
         request.memo = wanted.memo
         request.tag = wanted.tag

@@ -149,9 +149,10 @@ cdef inline uint64_t identity_of(const Group *group, const Configuration *c, con
     cdef int k
     for k in range(group.words):
         sum += values[<size_t>nodes[group.word_node[k]] * width + group.word_source[k]] * factors[k]
-    load_state_cells(group, c, nodes, cells)
-    for k in range(group.word_cells, group.cells):
-        sum += cells[k] * factors[k]
+    if group.word_cells < group.cells:
+        load_state_cells(group, c, nodes, cells)
+        for k in range(group.word_cells, group.cells):
+            sum += cells[k] * factors[k]
     return finish(sum) | 1
 
 
