@@ -34,6 +34,8 @@ _WHILE_RUNNING = re.compile(r" \[while running '.*?'\]$")
 _RAISED = re.compile(r"^covington\.errors\.(\w+): (.+?)(?: \[while running '.*?'\])?$", re.MULTILINE)
 _TOLD = re.compile(r'^\s*details = "(.+)"$', re.MULTILINE)
 _STATUS = re.compile(r"^\s*status = (?:StatusCode\.)?(\w+)$", re.MULTILINE)
+_JAVA_CLASS = re.compile(r"\b(?:[a-z]\w*\.){2,}([A-Z]\w*)")
+_TWICE = re.compile(r"\b(\w+: )\1+")
 _ORDINARY = re.compile(
     r"^((?:\w+\.)*\w*(?:Error|Exception|Interrupt)): (.+?)(?: \[while running '.*?'\])?$", re.MULTILINE
 )
@@ -124,7 +126,8 @@ def understood(error: BaseException) -> CovingtonError:
     if ordinary:
         return JobError(f"the job failed: {ordinary[-1][1].strip()} (-v shows the whole story)")
     last = text.strip().splitlines()[-1:] or [type(error).__name__]
-    return JobError(f"the job failed: {last[0].strip()} (-v shows the whole story)")
+    plain = _TWICE.sub(r"\1", _JAVA_CLASS.sub(r"\1", last[0].strip()))
+    return JobError(f"the job failed: {plain} (-v shows the whole story)")
 
 
 def _remade(kind: type[CovingtonError], message: str) -> CovingtonError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -124,8 +125,9 @@ def ids_come_twice(bench: Bench) -> Row:
 
 
 def short(sentence: str) -> str:
-    """A sentence without the folders of this machine."""
-    return " ".join(Path(part).name if part.startswith("/") else part for part in sentence.split(" "))
+    """A sentence without the folders of this machine, and without what an engine calls the job."""
+    plain = " ".join(Path(part).name if part.startswith("/") else part for part in sentence.split(" "))
+    return re.sub(r"BeamApp-\S+", "BeamApp", plain)
 
 
 FAULTS = (

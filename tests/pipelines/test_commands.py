@@ -135,3 +135,9 @@ def test_what_an_engine_answers_is_one_sentence() -> None:
     assert str(understood(RuntimeError(silent))).startswith("the job server answered INTERNAL")
     told = silent.replace('details = ""', 'details = "no such job"')
     assert "no such job" in str(understood(RuntimeError(told)))
+    java = (
+        "Pipeline x failed in state FAILED: " + 2 * "org.apache.beam.v1p60p1.io.grpc.StatusRuntimeException: "
+    )
+    assert "FAILED: StatusRuntimeException: CANCELLED (-v" in str(
+        understood(RuntimeError(java + "CANCELLED"))
+    )
