@@ -62,6 +62,7 @@ def stream(model: str, corpus: str, threads: int) -> dict[str, Any]:
     """`covington parse corpus.conllu -o parsed.parquet --threads N`, from the loaded program on."""
     from covington.pipelines.streaming import ParseStream
 
+    _finish_loading()
     pa.set_cpu_count(threads)
     parser = Parser.load(model)
     with tempfile.TemporaryDirectory() as folder:
@@ -72,11 +73,17 @@ def stream(model: str, corpus: str, threads: int) -> dict[str, Any]:
     return {"tokens": reports[0].tokens, **asdict(lap)}
 
 
+def _finish_loading() -> None:
+    """Pyarrow imports pandas, where it is installed, with the first value that it is given."""
+    pa.scalar(0)
+
+
 def beam(model: str, corpus: str, workers: int, mode: str) -> dict[str, Any]:
     """`covington parse corpus.conllu -o parsed/` with a running mode, from the loaded program on."""
     from covington.pipelines.parse import ParseJob
     from covington.pipelines.runner import Runner
 
+    _finish_loading()
     pa.set_cpu_count(workers)
     runner = Runner((f"--direct_running_mode={mode}", f"--direct_num_workers={workers}"))
     with tempfile.TemporaryDirectory() as folder:
