@@ -35,7 +35,6 @@ def load(model: str, test: str) -> dict[str, Any]:
     assert other.stdout
     other.stdout.readline()
     facts["beside another"] = resident()
-    facts["model beside another"] = mapped(model)
     other.communicate()
     return facts
 
@@ -43,18 +42,6 @@ def load(model: str, test: str) -> dict[str, Any]:
 def resident() -> dict[str, float]:
     """Megabytes of this process: its own, and what it shares (/proc/self/smaps_rollup; Linux)."""
     return _added(Path("/proc/self/smaps_rollup").read_text(encoding="utf-8"))
-
-
-def mapped(path: str) -> dict[str, float]:
-    """Megabytes of one mapped file in this process."""
-    regions: list[str] = []
-    inside = False
-    for line in Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines():
-        if not line.split(" ", 1)[0].endswith(":"):
-            inside = line.endswith(str(Path(path).resolve()))
-        elif inside:
-            regions.append(line)
-    return _added("\n".join(regions))
 
 
 def peak() -> float:
@@ -80,7 +67,7 @@ def measure(corpora: Corpora, scale: Scale, trained: Mapping[str, Mapping[str, A
         for name, facts in trained.items()
     }
     rows = alternate(contenders, scale)
-    kept = ("before", "loaded", "parsed", "beside another", "model beside another", "peak")
+    kept = ("before", "loaded", "parsed", "beside another", "peak")
     return {
         name: {
             "load": spread([one["cpu"] for one in found]),

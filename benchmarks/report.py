@@ -245,19 +245,18 @@ def _memory(results: dict[str, Any]) -> list[str]:
             number(facts["load by the wall clock"], 1, 1000),
             f"{facts['loaded']['private'] - facts['before']['private']:.1f}",
             f"{facts['beside another']['private']:.0f} / {facts['beside another']['shared']:.0f}",
-            f"{facts['model beside another']['private']:.1f} / {facts['model beside another']['shared']:.1f}",
             f"{facts['peak']:.0f}",
         ]
         for name, facts in found.items()
     ]
     header = ["model", "file, MB", "load, CPU-ms", "load, ms by the wall clock", "private after loading, MB"]
-    header += ["process beside another, private / shared", "the model in it, private / shared", "peak, MB"]
+    header += ["process beside another, private / shared", "peak, MB"]
     return [
         "## Load time and memory",
         "",
         *table(header, rows),
-        "From `/proc/self/smaps_rollup` and `smaps`. *Private after loading* counts pages that no other process"
-        " maps; with a second process that has the same model they become shared: there is one copy per machine.",
+        "From `/proc/self/smaps_rollup`. *Private after loading*: the process's own copy of the model."
+        " *Process beside another*: after it has parsed, while a second process has the same model and its own copy.",
         "",
     ]
 
