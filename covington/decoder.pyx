@@ -499,15 +499,16 @@ cdef class Decoder:
             int32_t[::1] heads, int32_t[::1] labels, float[::1] margins=None, const int32_t[::1] gold=None):
         """Parse the sentences first..last-1; longer ones than `longest` are left as they are."""
         cdef int64_t following = first, base
-        cdef int busy = 1, word, l
+        cdef int busy = 1, working, word, l
         cdef Step step
         cdef Lane *lane
+        cdef Lane *at_work[LANES]       # those that have a configuration to decide about
         if sentences.tokens == 0:
             return
         self.single_root = single_root
         with nogil:
             while busy:
-                busy = 0
+                busy = working = 0
                 for l in range(LANES):
                     lane = &self.lanes[l]
                     if lane.sentence < 0:
@@ -522,32 +523,28 @@ cdef class Decoder:
                         self.take(lane, 0, 0, NULL, NULL)       # nothing but Shift is possible
                     if lane.c.j <= lane.c.n:
                         self.ask(lane)
-                for l in range(LANES):
-                    lane = &self.lanes[l]
-                    if lane.sentence >= 0 and lane.c.j <= lane.c.n:
-                        self.look_up(lane)
-                for l in range(LANES):
-                    lane = &self.lanes[l]
-                    if lane.sentence >= 0 and lane.c.j <= lane.c.n:
-                        self.make_parts(lane)
-                for l in range(LANES):
-                    lane = &self.lanes[l]
-                    if lane.sentence >= 0 and lane.c.j <= lane.c.n:
-                        self.score(lane)
-                for l in range(LANES):
-                    lane = &self.lanes[l]
-                    if lane.sentence < 0:
-                        continue
+                        at_work[working] = lane
+                        working += 1
+                for l in range(working):
+                    self.look_up(at_work[l])
+                for l in range(working):
+                    self.make_parts(at_work[l])
+                for l in range(working):
+                    self.score(at_work[l])
+                for l in range(working):
+                    lane = at_work[l]
                     base = sentences.offsets[lane.sentence]
-                    if lane.c.j <= lane.c.n:
-                        self.remember(lane)
-                        self.decide(lane, &step)
-                        if self.steps is not None:
-                            with gil:
-                                self.steps.append((lane.c.i, lane.c.j, step.number, step.score, step.margin))
-                        self.take(lane, step.number, step.margin, NULL if gold is None else &gold[base] - 1,
-                                  NULL if margins is None else &margins[base] - 1)
-                    if lane.c.j > lane.c.n:
+                    self.remember(lane)
+                    self.decide(lane, &step)
+                    if self.steps is not None:
+                        with gil:
+                            self.steps.append((lane.c.i, lane.c.j, step.number, step.score, step.margin))
+                    self.take(lane, step.number, step.margin, NULL if gold is None else &gold[base] - 1,
+                              NULL if margins is None else &margins[base] - 1)
+                for l in range(LANES):
+                    lane = &self.lanes[l]
+                    if lane.sentence >= 0 and lane.c.j > lane.c.n:
+                        base = sentences.offsets[lane.sentence]
                         self.finish(lane)
                         for word in range(1, lane.c.n + 1):
                             heads[base + word - 1] = lane.c.head[word]

@@ -22,7 +22,7 @@ cdef class Program:
         self.names = list(names)
         groups = [[template for template in parsed if template.group == name] for name in tables.GROUPS]
         asked = {atom.word for template in parsed for atom in template.atoms if atom.word}
-        asked.update(word for group in groups for word in _whole_words(group, asked).values())
+        asked.update(word for group in groups[:PAIR] for word in _whole_words(group, asked).values())
         self.attributes = sorted(asked)
         self.width = len(self.attributes)
         if len(parsed) > NUMBER_BITS:
@@ -67,7 +67,7 @@ cdef class Program:
         for t, (node, attribute) in enumerate(cells):
             group.node[t] = tables.NODES.index(node)
             group.source[t] = self.attributes.index(attribute) if t < group.word_cells else 0
-        words = _whole_words(templates, self.attributes)
+        words = _whole_words(templates, self.attributes) if number < PAIR else {}      # nobody remembers the rest
         group.words = len(words)
         for t, (node, attribute) in enumerate(words.items()):
             group.word_node[t] = tables.NODES.index(node)

@@ -79,6 +79,7 @@ cdef bint are_sound(const Tables *tables, int64_t units, int width, int classes)
 
 
 cdef inline bint is_sound_row(const Tables *tables, uint32_t row, int64_t units, int width, int classes) noexcept nogil:
+    """Does one row?"""
     cdef int64_t first = row & ~<uint32_t>DENSE, last
     cdef const Pair *pairs = <const Pair *>(tables.rows + first * UNIT)
     if row & <uint32_t>DENSE:
@@ -90,6 +91,7 @@ cdef inline bint is_sound_row(const Tables *tables, uint32_t row, int64_t units,
 
 
 cdef inline bint are_of_classes(const Pair *pairs, int64_t count, int classes) noexcept nogil:
+    """Have all of these pairs the number of a class?"""
     cdef int64_t k
     cdef int largest = 0
     for k in range(count):
