@@ -20,7 +20,7 @@ from covington.features cimport (
     Signature, identity_of, is_same, load_cells, locate, make_keys, signature_of,
 )
 from covington.frozen cimport (
-    CommonBucket, Found, FrozenWeights, Rare, Tables, call, call_gate, find, look, may_know, open_rare,
+    CommonBucket, Found, FrozenWeights, Rare, Tables, call, call_gate, fetch_row, find, look, may_know, open_rare,
 )
 from covington.hashing cimport finish, mix
 from covington.kernels cimport Pair, add_sparse, add_three, allocate, largest_of, prefetch, sum_rows
@@ -45,8 +45,8 @@ cdef enum:
     MOST_MEMO = 4096            # places per group, unless there are very many classes
     MEMO_SCORES = 1 << 23       # of all groups together
     MEMO_SEED = 0x3C6EF372
-    LINE = 32                   # scores in a line of the cache
     ROOMY = 32                  # room for so many times the words is given back
+    LINE = 64                   # bytes in a line of the cache
     NEVER = -0x7FFFFFFF
     NON_MONOTONIC = 4           # in `counts`, after the four transitions
     REPAIRS_TO_GOLD = 5
@@ -60,16 +60,22 @@ COUNTS = (
 
 # What the kept parts of a word were made from.
 cdef struct Kept:
-    int changes                 # of the arcs, when the parts were last looked at
+    int changes                 # of the arcs, when the parts were last looked at, or 0 if there are none yet
     Signature signatures[LEFT_KEPT]
-    bint known[KEPT]
+    bint is_known_open[2]       # the parts as CL, as CR
+
+
+# A place of the memo; the next begins on a line of its own.
+cdef struct Memo:
+    uint64_t tag                # a hash of what the part was made from, or 0
+    int16_t scores[1]           # as many as there are classes
 
 
 # A part that is needed, and where the memo would have it.
 cdef struct Wanted:
     int number                  # of its group
     int16_t *scores
-    int64_t memo
+    Memo *memo
     uint64_t tag
 
 
@@ -77,10 +83,8 @@ cdef struct Wanted:
 cdef struct Request:
     int first                   # its keys
     int last
-    Found first_found           # what was found of them
-    Found last_found
     int16_t *scores
-    int64_t memo                # where the part will be remembered
+    Memo *memo                  # where the part will be remembered
     uint64_t tag
 
 
@@ -108,7 +112,6 @@ cdef struct Lane:
     Kept right_kept
     int16_t *right_scores       # RIGHT_KEPT parts
     int16_t *pair_scores        # PAIR_KEPT parts
-    const int16_t *pair_parts[PAIR_KEPT]    # there, or in the memo
     int16_t *scores             # of all classes
     int32_t nodes[NODES]
     int wants
@@ -119,7 +122,8 @@ cdef struct Lane:
     Recall recall[PAIR]
     uint64_t keys[MOST_KEYS]
     const CommonBucket *homes[MOST_KEYS]    # of the keys
-    const int16_t *dense[MOST_KEYS]         # rows that were found
+    Found found[MOST_KEYS + 1]              # the ends of these lists before each key, and after all
+    const int16_t *rows[PAIR + MOST_KEYS]   # parts, where Decoder.row_of says, and from PAIR on dense rows that were found
     const Pair *sparse[MOST_KEYS]
     Rare rare[MOST_KEYS]
 
@@ -130,44 +134,44 @@ cdef class Decoder:
     cdef FrozenWeights weights
     cdef Program program
     cdef int labels
-    cdef int lines                  # of the cache that a part fills
     cdef bint explicit_root
     cdef bint monotonic
     cdef bint own_repairs           # do arcs that replace another have classes of their own?
     cdef bint single_root
     cdef int root_label
     cdef Lane lanes[LANES]
-    cdef bint used[PAIR]            # does a group have templates?
+    cdef int row_of[PAIR]           # where the part of a group is among the rows of a lane
+    cdef int first_row              # from there on to PAIR are the groups that have templates
     cdef uint64_t factors[MOST_CELLS]   # of the values that a part was made from, in the hash of them
     cdef int places                 # of the memo of one group
-    cdef uint64_t *memo             # by group (but for PAIR) and place: a hash of what a part was made from, or 0
-    cdef int16_t *memo_scores       # the parts
+    cdef char *memo                 # by group (but for PAIR) and place
+    cdef size_t memo_size           # of one place
     cdef int64_t counts[COUNTED]
     cdef list steps                 # of the sentence that is being traced
 
     def __cinit__(self, FrozenWeights weights, Program program, int labels, bint explicit_root, bint monotonic,
                   bint own_repairs, int root_label):
-        cdef int lane, cell, group
+        cdef int lane, cell, group, place
         if labels < 1 or weights.classes != 2 + 2 * labels + 2 * own_repairs or not 0 <= root_label < labels:
             raise ModelError(f"a model with {weights.classes} classes does not fit {labels} labels")
         self.weights = weights
         self.program = program
         self.labels = labels
-        self.lines = (weights.width + LINE - 1) // LINE
         self.explicit_root = explicit_root
         self.monotonic = monotonic
         self.own_repairs = own_repairs
         self.root_label = root_label
         self.places = max(1, min(MOST_MEMO, MEMO_SCORES // (PAIR * weights.width)))
-        self.memo = <uint64_t *>allocate(
-            <size_t>PAIR * self.places * (sizeof(uint64_t) + weights.width * sizeof(int16_t))
-        )
+        self.memo_size = (sizeof(uint64_t) + weights.width * sizeof(int16_t) + LINE - 1) // LINE * LINE
+        self.memo = <char *>allocate(PAIR * self.places * self.memo_size)
         if self.memo == NULL:
             raise MemoryError()
-        memset(self.memo, 0, <size_t>PAIR * self.places * sizeof(uint64_t))
-        self.memo_scores = <int16_t *>(self.memo + PAIR * self.places)
+        for place in range(PAIR * self.places):
+            (<Memo *>(self.memo + place * self.memo_size)).tag = 0
+        self.first_row = PAIR
         for group in range(PAIR):
-            self.used[group] = program.groups[group].templates > 0
+            self.first_row -= program.groups[group].templates > 0
+            self.row_of[group] = self.first_row if program.groups[group].templates > 0 else 0
         for cell in range(MOST_CELLS):
             self.factors[cell] = finish(mix(MEMO_SEED, cell)) | 1
         for lane in range(LANES):
@@ -179,6 +183,7 @@ cdef class Decoder:
                 raise MemoryError()
             self.lanes[lane].pair_scores = self.lanes[lane].right_scores + RIGHT_KEPT * weights.width
             self.lanes[lane].scores = self.lanes[lane].pair_scores + PAIR_KEPT * weights.width
+            self.show(&self.lanes[lane], RIGHT_WORD, RIGHT_KEPT, self.lanes[lane].right_scores)
 
     def __dealloc__(self):
         cdef int lane
@@ -247,29 +252,33 @@ cdef class Decoder:
         if group.templates == 0:
             return
         wanted.tag = identity_of(group, &lane.c, lane.nodes, lane.values, self.program.width, self.factors)
-        wanted.memo = number * self.places + <int64_t>((wanted.tag >> 32) * self.places >> 32)
+        wanted.memo = <Memo *>(
+            self.memo + (number * self.places + <size_t>((wanted.tag >> 32) * self.places >> 32)) * self.memo_size
+        )
         wanted.number = number
         wanted.scores = scores
-        prefetch(&self.memo[wanted.memo])
+        prefetch(wanted.memo)
         lane.wants += 1
 
-    cdef void ask_for(self, Lane *lane, const Wanted *wanted) noexcept nogil:
+    cdef inline void ask_for(self, Lane *lane, const Wanted *wanted) noexcept nogil:
         """Ask for a part: from the memo, or by its features."""
+        cdef const int16_t *remembered = &wanted.memo.scores[0]
+        cdef bint is_known = wanted.memo.tag == wanted.tag
+        fetch_row(<const char *>wanted.memo, True)          # to be read, or to be written
+        if wanted.number >= PAIR_TAGS:
+            lane.rows[self.row_of[wanted.number]] = remembered if is_known else wanted.scores
+        elif is_known:
+            lane.recall[lane.recalls] = Recall(remembered, wanted.scores)
+            lane.recalls += 1
+        if not is_known:
+            self.ask_for_features(lane, wanted)
+
+    cdef void ask_for_features(self, Lane *lane, const Wanted *wanted) noexcept nogil:
+        """Ask for a part that nobody remembers."""
         cdef uint64_t cells[MOST_CELLS]
         cdef const Group *group = &self.program.groups[wanted.number]
         cdef Request *request = &lane.request[lane.requests]
         cdef int k
-        cdef const int16_t *remembered = self.memo_scores + wanted.memo * self.weights.width
-        cdef bint is_known = self.memo[wanted.memo] == wanted.tag
-        for k in range(self.lines):             # to be read, or to be written
-            prefetch(remembered + k * LINE)
-        if wanted.number >= PAIR_TAGS:
-            lane.pair_parts[wanted.number - PAIR_TAGS] = remembered if is_known else wanted.scores
-        elif is_known:
-            lane.recall[lane.recalls] = Recall(remembered, wanted.scores)
-            lane.recalls += 1
-        if is_known:
-            return
         load_cells(group, &lane.c, lane.nodes, lane.values, self.program.width, cells)
         request.first = lane.request[lane.requests - 1].last
         request.last = request.first + make_keys(group, cells, lane.keys + request.first)
@@ -280,41 +289,50 @@ cdef class Decoder:
             lane.homes[k] = call(&self.weights.tables, lane.keys[k])
         lane.requests += 1
 
-    cdef inline void want_if_new(self, Lane *lane, int group, Kept *kept, int place, int16_t *scores) noexcept nogil:
-        """A part of a focus word is needed unless the kept one still holds."""
-        cdef Signature now = signature_of(&lane.c, group)
-        if kept.known[place] and is_same(&kept.signatures[place], &now):
+    cdef inline void want_kept(self, Lane *lane, Kept *kept, int first, int last, int16_t *scores) noexcept nogil:
+        """Parts of a focus word, those of the groups first..last-1, are needed unless the kept ones still hold."""
+        cdef bint is_new = kept.changes == 0
+        cdef Signature now
+        cdef int group
+        if kept.changes == lane.c.changes:
             return
-        kept.known[place] = True
-        kept.signatures[place] = now
-        self.want(lane, group, scores + place * self.weights.width)
+        kept.changes = lane.c.changes
+        for group in range(first, last):
+            now = signature_of(&lane.c, group)
+            if is_new or not is_same(&kept.signatures[group - first], &now):
+                kept.signatures[group - first] = now
+                self.want(lane, group, scores + (group - first) * self.weights.width)
 
     cdef inline void want_once(self, Lane *lane, int group, int word, int place) noexcept nogil:
         """A part that never changes is needed unless it is kept."""
-        if not lane.kept[word].known[place]:
-            lane.kept[word].known[place] = True
-            self.want(lane, group, self.scores_of(lane, word) + place * self.weights.width)
+        cdef int16_t *scores = self.scores_of(lane, word) + place * self.weights.width
+        self.show(lane, group, 1, scores)
+        if not lane.kept[word].is_known_open[place - AS_FIRST_OPEN]:
+            lane.kept[word].is_known_open[place - AS_FIRST_OPEN] = True
+            self.want(lane, group, scores)
 
     cdef inline int16_t *scores_of(self, Lane *lane, int word) noexcept nogil:
         return lane.kept_scores + KEPT * <size_t>word * self.weights.width
 
+    cdef inline void show(self, Lane *lane, int group, int parts, const int16_t *scores) noexcept nogil:
+        """Say where parts are that are added to the scores: those of some groups, one after the other."""
+        cdef int place
+        for place in range(parts):
+            lane.rows[self.row_of[group + place]] = scores + place * self.weights.width
+
     cdef void ask(self, Lane *lane) noexcept nogil:
         """First turn: what does this configuration need?"""
         cdef uint64_t keys[MOST_KEYS]
+        cdef int16_t *left = self.scores_of(lane, lane.c.i)
         cdef int place, k
         locate(&lane.c, lane.nodes)
         self.want_pair(lane, keys)
         lane.wants = 0
         for place in range(PAIR_KEPT):
             self.want(lane, PAIR_TAGS + place, lane.pair_scores + place * self.weights.width)
-        if lane.kept[lane.c.i].changes != lane.c.changes:
-            lane.kept[lane.c.i].changes = lane.c.changes
-            for place in range(LEFT_KEPT):
-                self.want_if_new(lane, LEFT_WORD + place, &lane.kept[lane.c.i], place, self.scores_of(lane, lane.c.i))
-        if lane.right_kept.changes != lane.c.changes:
-            lane.right_kept.changes = lane.c.changes
-            for place in range(RIGHT_KEPT):
-                self.want_if_new(lane, RIGHT_WORD + place, &lane.right_kept, place, lane.right_scores)
+        self.want_kept(lane, &lane.kept[lane.c.i], LEFT_WORD, RIGHT_WORD, left)
+        self.want_kept(lane, &lane.right_kept, RIGHT_WORD, FIRST_OPEN, lane.right_scores)
+        self.show(lane, LEFT_WORD, LEFT_KEPT, left)
         self.want_once(lane, FIRST_OPEN, lane.c.open_first, AS_FIRST_OPEN)
         self.want_once(lane, LAST_OPEN, lane.c.open_last, AS_LAST_OPEN)
         self.ask_for_pair(lane, keys)
@@ -324,32 +342,37 @@ cdef class Decoder:
     cdef void look_up(self, Lane *lane) noexcept nogil:
         """Second turn: keep what was remembered, find the features and call for their weights."""
         cdef const Tables *tables = &self.weights.tables
-        cdef Found found = Found(&lane.dense[0], &lane.sparse[0], &lane.rare[0])
+        cdef Found found = Found(&lane.rows[PAIR], &lane.sparse[0], &lane.rare[0])
         cdef int places[MOST_KEYS]
-        cdef int r, k
+        cdef int keys = lane.request[lane.requests - 1].last, r, k
         for r in range(lane.recalls):
             memcpy(lane.recall[r].scores, lane.recall[r].remembered, self.weights.width * sizeof(int16_t))
-        for k in range(lane.request[lane.requests - 1].last):       # nothing to guess wrong, so that loads overlap
+        for k in range(keys):               # nothing to guess wrong, so that loads overlap
             places[k] = look(lane.homes[k], lane.keys[k])
-        for r in range(lane.requests):
-            lane.request[r].first_found = found
-            for k in range(lane.request[r].first, lane.request[r].last):
-                find(tables, lane.homes[k], lane.keys[k], places[k], &found)
-            lane.request[r].last_found = found
+        for k in range(keys):
+            lane.found[k] = found
+            find(tables, lane.homes[k], lane.keys[k], places[k], &found)
+        lane.found[keys] = found
 
-    cdef inline void add_few(self, const Request *request, int16_t *scores) noexcept nogil:
+    cdef inline void add_few(self, Lane *lane, const Request *request, int16_t *scores) noexcept nogil:
         """Add the features of few classes."""
-        cdef const Pair **sparse = request.first_found.sparse
-        cdef const Rare *rare = request.first_found.rare
+        cdef const Found *last = &lane.found[request.last]
+        cdef const Pair **sparse = lane.found[request.first].sparse
+        cdef const Rare *rare = lane.found[request.first].rare
         cdef const Pair *pairs
-        while sparse < request.last_found.sparse:
+        while sparse < last.sparse:
             add_sparse(scores, sparse[0])
             sparse += 1
-        while rare < request.last_found.rare:
+        while rare < last.rare:
             pairs = open_rare(&self.weights.tables, rare)
             if pairs != NULL:
                 add_three(scores, pairs)
             rare += 1
+
+    cdef inline void add_up(self, Lane *lane, const Request *request, const int16_t **rows, int16_t *scores) noexcept nogil:
+        """Add up rows, from these to the last that was found for a request, and what else was found for it."""
+        sum_rows(scores, rows, <int>(lane.found[request.last].dense - rows), self.weights.width)
+        self.add_few(lane, request, scores)
 
     cdef void make_parts(self, Lane *lane) noexcept nogil:
         """Third turn: add up the parts that have to be made."""
@@ -357,41 +380,18 @@ cdef class Decoder:
         cdef int k
         for k in range(1, lane.requests):
             request = &lane.request[k]
-            sum_rows(request.scores, request.first_found.dense,
-                     <int>(request.last_found.dense - request.first_found.dense), self.weights.width)
-            self.add_few(request, request.scores)
+            self.add_up(lane, request, lane.found[request.first].dense, request.scores)
 
     cdef void score(self, Lane *lane) noexcept nogil:
         """Fourth turn: the scores of all classes."""
-        cdef const int16_t *rows[MOST_KEYS + PAIR]
-        cdef const Request *request = &lane.request[0]
-        cdef int width = self.weights.width, group, many = 0, k
-        cdef const int16_t *left = self.scores_of(lane, lane.c.i)
-        cdef const int16_t *open_scores[2]
-        open_scores[0] = self.scores_of(lane, lane.c.open_first) + AS_FIRST_OPEN * width
-        open_scores[1] = self.scores_of(lane, lane.c.open_last) + AS_LAST_OPEN * width
-        for group in range(PAIR):       # where a group has no templates, the next one takes its place
-            if group < RIGHT_WORD:
-                rows[many] = left + (group - LEFT_WORD) * width
-            elif group < FIRST_OPEN:
-                rows[many] = lane.right_scores + (group - RIGHT_WORD) * width
-            elif group < PAIR_TAGS:
-                rows[many] = open_scores[group - FIRST_OPEN]
-            else:
-                rows[many] = lane.pair_parts[group - PAIR_TAGS]
-            many += self.used[group]
-        for k in range(<int>(request.last_found.dense - request.first_found.dense)):
-            rows[many] = request.first_found.dense[k]
-            many += 1
-        sum_rows(lane.scores, rows, many, width)
-        self.add_few(request, lane.scores)
+        self.add_up(lane, &lane.request[0], &lane.rows[self.first_row], lane.scores)
 
     cdef void remember(self, Lane *lane) noexcept nogil:
         """Put the parts that were made into the memo, when no lane looks at what is there any more."""
         cdef int width = self.weights.width, k
         for k in range(1, lane.requests):
-            self.memo[lane.request[k].memo] = lane.request[k].tag
-            memcpy(self.memo_scores + lane.request[k].memo * width, lane.request[k].scores, width * sizeof(int16_t))
+            lane.request[k].memo.tag = lane.request[k].tag
+            memcpy(&lane.request[k].memo.scores[0], lane.request[k].scores, width * sizeof(int16_t))
 
     cdef inline int best_arc(self, Lane *lane, int transition) noexcept nogil:
         """The best class of LeftArc or RightArc, the first if there are several."""
