@@ -21,7 +21,9 @@ from covington.rejecting import RejectSink, judged
 from covington.schemas import PARSE, SENTENCE, VERSION, WORD_COLUMNS
 from covington.schemas.conform import conform, require_tokens
 
-ROW_GROUP = 32_768  # sentences, about half a million words
+ROW_GROUP = 8_192  # sentences, about a hundred thousand words
+_WITH_STATISTICS = ("sent_id", "source", "position", "line")  # of whole rows; nobody can skip lists by them
+_WITH_DICTIONARY = ("source", "model", *(f"{name}.list.element" for name in (*WORD_COLUMNS, "flags")))
 _LONGEST = 65_535  # words of a sentence
 _TOGETHER = 1 << 22  # words read at a time
 _SHOWN = 1_000  # entries of an overlong list that its reject keeps
@@ -57,6 +59,8 @@ def _writer(file: object, schema: pa.Schema) -> pq.ParquetWriter:
         compression="zstd",
         version="2.6",
         use_compliant_nested_type=True,
+        use_dictionary=list(_WITH_DICTIONARY),
+        write_statistics=list(_WITH_STATISTICS),
         write_page_checksum=True,
     )
 

@@ -55,6 +55,12 @@ def test_bytes_do_not_depend_on_the_batches(path: Path, monkeypatch: pytest.Monk
     column = file.metadata.row_group(0).column(0)
     assert column.compression == "ZSTD"
     assert file.schema.column(3).path == "tokens.list.element"  # as the Parquet standard wants lists named
+    group = file.metadata.row_group(1)
+    columns = {group.column(k).path_in_schema: group.column(k) for k in range(group.num_columns)}
+    assert columns["position"].statistics.min == batch["position"][100].as_py()  # so that rows can be skipped
+    assert columns["tokens.list.element"].statistics is None
+    assert columns["tokens.list.element"].has_dictionary_page
+    assert not columns["position"].has_dictionary_page
     assert file.schema_arrow.metadata[b"covington.schema"] == b"1"
 
 
