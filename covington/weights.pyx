@@ -326,16 +326,25 @@ cdef class Weights:
                     at += 1
         return made
 
-    def for_a_shard(self):
-        """A copy of the weights alone, to learn on from: no steps, nothing averaged, nothing noted."""
-        cdef Weights made = Weights(self.classes)
+    def for_a_shard(self, Weights made=None):
+        """A copy of the weights alone, to learn on from: no steps, nothing averaged, nothing noted.
+
+        It takes the place of weights `made` for an earlier shard, if they are given: memory that is new has to be cleared
+        first, which takes longer than to copy.
+        """
         cdef int64_t k
-        free(made.slots)
-        made.slots = <Slot *>allocate((self.mask + 1) * sizeof(Slot))
-        if made.slots == NULL:
-            raise MemoryError("no memory for more features")
-        made.mask = self.mask
+        if made is None or made.classes != self.classes:
+            made = Weights(self.classes)
+        if made.mask != self.mask:
+            free(made.slots)
+            made.slots = <Slot *>allocate((self.mask + 1) * sizeof(Slot))
+            if made.slots == NULL:
+                raise MemoryError("no memory for more features")
+            made.mask = self.mask
+        made.entries_used = made.noted = made.steps = made.updates = 0
         made.rows = self.rows
+        for k in range(17):
+            made.free_rows[k] = -1
         while made.entries_room < self.entries_used:
             made.grow_entries()
         with nogil:

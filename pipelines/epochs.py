@@ -54,11 +54,12 @@ Written = TypeVar("Written")
 
 @dataclass
 class _Resident:
-    """The mixed weights that this process had last, so that they are not read again for every shard."""
+    """The mixed weights that this process had last, so that they are not read again, and room for shards' own."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     weights: Weights | None = None
     checksum: str = ""  # of the file that has the same weights
+    spare: list[Weights] = field(default_factory=list)  # of shards that are done
 
 
 _resident = _Resident()
@@ -160,10 +161,12 @@ class Training:
             return None
         with _resident.lock:
             before = self._weights_before(epoch)
-            weights = before.for_a_shard()
+            weights = before.for_a_shard(_resident.spare.pop() if _resident.spare else None)
             self._stay(epoch - 1, before)
         report = training.train_epoch(weights, self._prepared(shard), epoch, shard)
         _put(lambda path: training.save_changes(weights, path), self.changes_path(epoch, shard))
+        with _resident.lock:
+            _resident.spare.append(weights)
         return report
 
     def finish_epoch(self, epoch: int, reports: list[EpochReport]) -> None:
@@ -210,6 +213,9 @@ class Training:
         """Take the files between epochs away; returns the facts about the epoch whose model was kept."""
         kept: dict[str, Any] = read_json(join(self.folder, "kept.json"))
         remove_folder(self.folder)
+        with _resident.lock:
+            _resident.weights = None
+            _resident.spare.clear()
         return kept
 
     def has_stopped(self, epoch: int) -> bool:
