@@ -15,6 +15,9 @@ from benchmarks.timing import ROOT
 #: CPU seconds that UDPipe took for its ten iterations on the same treebank, measured where its model was made
 UDPIPE_TRAINING = 434.0
 
+#: the LAS that models of two seeds may lie apart by chance
+SEEDS = 0.3
+
 
 def markdown(results: dict[str, Any]) -> str:
     """The whole page."""
@@ -46,13 +49,11 @@ def number(found: dict[str, float], digits: int = 0, factor: float = 1.0) -> str
 
 
 def _head(results: dict[str, Any]) -> list[str]:
-    scale = results["scale"]
     warning = "**A quick run on the sample corpus: it shows that all works, its numbers mean nothing.**"
     return [
         "Made by `python -m benchmarks`; the numbers behind it, with quartiles, are in `results.json`.",
-        f"Medians of {scale['repetitions']} repetitions, in brackets the smallest and the largest. Every repetition"
-        " is a fresh process limited to one thread; contenders take turns. Speeds are of processor time unless"
-        " the wall clock is named.",
+        "Medians, in brackets the smallest and the largest. Every repetition is a fresh process limited to one"
+        " thread; contenders take turns. Speeds are of processor time unless the wall clock is named.",
         f"Corpus: {results['corpus']}, gold words and tags.",
         "",
         *([warning, ""] if results["quick"] else []),
@@ -63,7 +64,8 @@ def _conditions(about: dict[str, Any]) -> list[str]:
     caches = ", ".join(f"{level} {size}" for level, size in about["caches"].items())
     quiet = "" if machine.is_quiet(about) else " **The machine was not quiet: measure again before quoting.**"
     return [
-        f"*{about['processor']}, {about['cores']} cores, {caches}; {about['memory']} GB; Python {about['python']};"
+        f"*Medians of {about['repetitions']}; {about['processor']}, {about['cores']} cores, {caches};"
+        f" {about['memory']} GB; Python {about['python']};"
         f" commit {about['commit']}; {about['begun']}; load {about['load before']:.1f} at the start.*{quiet}"
     ]
 
@@ -118,17 +120,21 @@ def _fastest_ahead(contenders: dict[str, Any]) -> str | None:
     if "udpipe" not in contenders:
         return None
     bar = contenders["udpipe"]["las"]
-    ahead = {
-        name: facts for name, facts in contenders.items() if "transitions" in facts and facts["las"] > bar
-    }
+    ours = {name: facts for name, facts in contenders.items() if "transitions" in facts}
+    clearly, barely = (_fastest(ours, bar + lead) for lead in (SEEDS, 0.0))
+    if clearly is None:
+        return f"No setting is ahead of UDPipe's LAS of {bar:.2f} by more than seeds differ."
+    told = f"The fastest setting that is ahead of UDPipe's LAS of {bar:.2f} by more than seeds differ: {clearly}."
+    return told if barely in (None, clearly) else f"{told} With this seed also {barely}."
+
+
+def _fastest(contenders: dict[str, Any], bar: float) -> str | None:
+    """The fastest contender with a LAS above a bar."""
+    ahead = {name: facts for name, facts in contenders.items() if facts["las"] > bar}
     if not ahead:
-        return f"No setting is ahead of UDPipe's LAS of {bar:.2f}."
+        return None
     name = max(ahead, key=lambda one: ahead[one]["first"]["median"])
-    facts = ahead[name]
-    return (
-        f"The fastest setting that is ahead of UDPipe's LAS of {bar:.2f}: {name}, {facts['las']:.2f} at"
-        f" {facts['first']['median']:,.0f} tokens/s."
-    )
+    return f"{name}, {ahead[name]['las']:.2f} at {ahead[name]['first']['median']:,.0f} tokens/s"
 
 
 def _training(results: dict[str, Any]) -> list[str]:

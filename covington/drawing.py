@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from covington import report
+from covington.progress import many
 from covington.tree_shape import projective
 
 WORD_SIZE, TAG_SIZE, LABEL_SIZE = 16, 11, 12
@@ -331,8 +332,7 @@ def html(pairs: Sequence[tuple[Tree, Tree | None]], title: str = "Dependency tre
         said = f'<p class="note"{direction}>{escape(tree.text)}</p>' if tree.text else ""
         drawn = f'<div class="scroll"{direction}>{svg(tree, gold)}</div>'
         body.append(f'<section class="drawing"><h2>{name}</h2>{said}{drawn}</section>')
-    count = "1 sentence" if len(pairs) == 1 else f"{len(pairs)} sentences"
-    return report.page(title, count, body, style=STYLE + PAGE_STYLE)
+    return report.page(title, many(len(pairs), "sentence"), body, style=STYLE + PAGE_STYLE)
 
 
 def _legend(compared: bool) -> str:

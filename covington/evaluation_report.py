@@ -7,6 +7,7 @@ from typing import Any
 
 from covington import report
 from covington.plots import Series, bar_plot, line_plot, number_text, signed
+from covington.progress import many
 
 Scores = dict[str, Any]
 
@@ -108,7 +109,7 @@ def _significance_rows(result: dict[str, Any]) -> list[list[object]]:
 
 def _size(result: dict[str, Any]) -> str:
     first = result["systems"][0]
-    return f"{first['sentences']:,} sentences, {first['tokens']:,} words of {result['gold']}"
+    return f"{many(first['sentences'], 'sentence')}, {many(first['tokens'], 'word')} of {result['gold']}"
 
 
 def _row(rows: list[dict[str, Any]], key: str) -> dict[str, Any] | None:

@@ -94,6 +94,15 @@ class Progress:
         self.close()
 
 
+def many(count: int, thing: str) -> str:
+    """So many things.
+
+    >>> many(1, "sentence"), many(4096, "word")
+    ('1 sentence', '4,096 words')
+    """
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def clock(seconds: float) -> str:
     """Seconds as one reads them from a clock.
 

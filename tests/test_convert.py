@@ -53,7 +53,7 @@ def test_rejects_are_told_and_kept(here: Path, capsys: pytest.CaptureFixture[str
     assert main(["convert", "a.conllu", "-o", "b.conllu"]) == 0
     told = capsys.readouterr().err
     assert "a.conllu:12: sentence bad: expected 10 columns" in told
-    assert "1 sentences could not be read; they are in b.conllu.rejects.parquet" in told
+    assert "1 sentence could not be read: see b.conllu.rejects.parquet" in told
     (row,) = pq.read_table("b.conllu.rejects.parquet").to_pylist()
     assert (row["line"], row["sent_id"], row["raw"]) == (12, "bad", BAD[:-1].encode())
     assert Path("b.conllu").read_text() == GOOD * 2

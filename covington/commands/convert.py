@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from covington.errors import CovingtonError, OptionError
 from covington.parquet import write_parquet
+from covington.progress import many
 from covington.reading import read_sentences
 from covington.reject_file import reject_file
 from covington.rejecting import RejectSink
@@ -115,9 +116,10 @@ def _report(facts: dict[str, object], arguments: argparse.Namespace) -> None:
         return
     if not to_stdout:
         print(
-            f"{facts['sentences']:,} sentences, {facts['words']:,} words to {facts['output']}",
+            f"{many(facts['sentences'], 'sentence')}, {many(facts['words'], 'word')} to {facts['output']}",
             file=sys.stderr,
         )
     if facts["rejects"]:
-        where = facts["rejects_file"] or "nowhere (--rejects FILE keeps them, --strict stops at the first)"
-        print(f"{facts['rejects']:,} sentences could not be read; they are in {where}", file=sys.stderr)
+        kept = facts["rejects_file"]
+        where = f"see {kept}" if kept else "--rejects FILE keeps them, --strict stops at the first"
+        print(f"{many(facts['rejects'], 'sentence')} could not be read: {where}", file=sys.stderr)

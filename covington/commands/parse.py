@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from covington import models
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
 from covington.errors import CovingtonError, OptionError
-from covington.progress import Progress, clock
+from covington.progress import Progress, clock, many
 
 if TYPE_CHECKING:
     from covington.pipelines.shards import Report
@@ -145,11 +145,11 @@ def _print_summary(report: Report, arguments: argparse.Namespace, seconds: float
         return
     speed = report.tokens / max(seconds, 1e-9)
     lines = [
-        f"{report.sentences:,} sentences, {report.tokens:,} tokens in {clock(seconds)}"
+        f"{many(report.sentences, 'sentence')}, {many(report.tokens, 'token')} in {clock(seconds)}"
         f" ({speed:,.0f} tokens/s) to {arguments.output}"
     ]
     if report.rejects:
-        lines.append(f"{report.rejects:,} sentences could not be read: {_where_rejects_are(arguments)}")
+        lines.append(f"{many(report.rejects, 'sentence')} could not be read: {_where_rejects_are(arguments)}")
     print("\n".join(lines), file=sys.stderr)
 
 
