@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -109,7 +110,7 @@ def _check(arguments: argparse.Namespace) -> None:
             raise OptionError(f"{name!r} is an input, so the output cannot go there")
 
 
-def _report(facts: dict[str, object], arguments: argparse.Namespace) -> None:
+def _report(facts: dict[str, Any], arguments: argparse.Namespace) -> None:
     to_stdout = arguments.output == "-"
     if arguments.json:
         print(json.dumps(facts, sort_keys=True), file=sys.stderr if to_stdout else sys.stdout)
