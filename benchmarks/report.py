@@ -125,7 +125,7 @@ def _fastest_ahead(contenders: dict[str, Any]) -> str | None:
     if clearly is None:
         return f"No setting is ahead of UDPipe's LAS of {bar:.2f} by more than seeds differ."
     told = f"The fastest setting that is ahead of UDPipe's LAS of {bar:.2f} by more than seeds differ: {clearly}."
-    return told if barely in (None, clearly) else f"{told} With this seed also {barely}."
+    return told if barely == clearly else f"{told} With this seed also {barely}."
 
 
 def _fastest(contenders: dict[str, Any], bar: float) -> str | None:

@@ -20,7 +20,7 @@ from covington.features cimport (
     Signature, identity_of, is_same, load_cells, locate, make_keys, signature_of,
 )
 from covington.frozen cimport (
-    CommonBucket, Found, FrozenWeights, Rare, Tables, call, call_gate, fetch_row, find, look, may_know, open_rare,
+    LINE, CommonBucket, Found, FrozenWeights, Rare, Tables, call, call_gate, fetch_row, find, look, may_know, open_rare,
 )
 from covington.hashing cimport finish, mix
 from covington.kernels cimport Pair, add_sparse, add_three, allocate, largest_of, prefetch, sum_rows
@@ -37,16 +37,14 @@ from covington.errors import ModelError
 cdef enum:
     LANES = 6
     LEFT_KEPT = RIGHT_WORD - LEFT_WORD          # parts of the left focus word, kept with every word
-    AS_FIRST_OPEN = LEFT_KEPT                   # and two more: as CL, as CR
-    AS_LAST_OPEN = LEFT_KEPT + 1
-    KEPT = LEFT_KEPT + 2
+    OPEN_KEPT = PAIR_TAGS - FIRST_OPEN          # and as CL, as CR
+    KEPT = LEFT_KEPT + OPEN_KEPT
     RIGHT_KEPT = FIRST_OPEN - RIGHT_WORD        # parts of the right focus word
     PAIR_KEPT = PAIR - PAIR_TAGS                # parts of the pair
     MOST_MEMO = 4096            # places per group, unless there are very many classes
     MEMO_SCORES = 1 << 23       # of all groups together
     MEMO_SEED = 0x3C6EF372
     ROOMY = 32                  # room for so many times the words is given back
-    LINE = 64                   # bytes in a line of the cache
     NEVER = -0x7FFFFFFF
     NON_MONOTONIC = 4           # in `counts`, after the four transitions
     REPAIRS_TO_GOLD = 5
@@ -62,7 +60,7 @@ COUNTS = (
 cdef struct Kept:
     int changes                 # of the arcs, when the parts were last looked at, or 0 if there are none yet
     Signature signatures[LEFT_KEPT]
-    bint is_known_open[2]       # the parts as CL, as CR
+    bint is_open_known[OPEN_KEPT]
 
 
 # A place of the memo; the next begins on a line of its own.
@@ -303,12 +301,13 @@ cdef class Decoder:
                 kept.signatures[group - first] = now
                 self.want(lane, group, scores + (group - first) * self.weights.width)
 
-    cdef inline void want_once(self, Lane *lane, int group, int word, int place) noexcept nogil:
-        """A part that never changes is needed unless it is kept."""
-        cdef int16_t *scores = self.scores_of(lane, word) + place * self.weights.width
+    cdef inline void want_open(self, Lane *lane, int group, int word) noexcept nogil:
+        """The part of a word as CL or CR never changes: it is needed unless it is kept."""
+        cdef int place = group - FIRST_OPEN
+        cdef int16_t *scores = self.scores_of(lane, word) + (LEFT_KEPT + place) * self.weights.width
         self.show(lane, group, 1, scores)
-        if not lane.kept[word].is_known_open[place - AS_FIRST_OPEN]:
-            lane.kept[word].is_known_open[place - AS_FIRST_OPEN] = True
+        if not lane.kept[word].is_open_known[place]:
+            lane.kept[word].is_open_known[place] = True
             self.want(lane, group, scores)
 
     cdef inline int16_t *scores_of(self, Lane *lane, int word) noexcept nogil:
@@ -333,8 +332,8 @@ cdef class Decoder:
         self.want_kept(lane, &lane.kept[lane.c.i], LEFT_WORD, RIGHT_WORD, left)
         self.want_kept(lane, &lane.right_kept, RIGHT_WORD, FIRST_OPEN, lane.right_scores)
         self.show(lane, LEFT_WORD, LEFT_KEPT, left)
-        self.want_once(lane, FIRST_OPEN, lane.c.open_first, AS_FIRST_OPEN)
-        self.want_once(lane, LAST_OPEN, lane.c.open_last, AS_LAST_OPEN)
+        self.want_open(lane, FIRST_OPEN, lane.c.open_first)
+        self.want_open(lane, LAST_OPEN, lane.c.open_last)
         self.ask_for_pair(lane, keys)
         for k in range(lane.wants):
             self.ask_for(lane, &lane.wanted[k])
@@ -354,12 +353,13 @@ cdef class Decoder:
             find(tables, lane.homes[k], lane.keys[k], places[k], &found)
         lane.found[keys] = found
 
-    cdef inline void add_few(self, Lane *lane, const Request *request, int16_t *scores) noexcept nogil:
-        """Add the features of few classes."""
+    cdef inline void add_up(self, Lane *lane, const Request *request, const int16_t **rows, int16_t *scores) noexcept nogil:
+        """Add up rows, from these to the last that was found for a request, and its features of few classes."""
         cdef const Found *last = &lane.found[request.last]
         cdef const Pair **sparse = lane.found[request.first].sparse
         cdef const Rare *rare = lane.found[request.first].rare
         cdef const Pair *pairs
+        sum_rows(scores, rows, <int>(last.dense - rows), self.weights.width)
         while sparse < last.sparse:
             add_sparse(scores, sparse[0])
             sparse += 1
@@ -368,11 +368,6 @@ cdef class Decoder:
             if pairs != NULL:
                 add_three(scores, pairs)
             rare += 1
-
-    cdef inline void add_up(self, Lane *lane, const Request *request, const int16_t **rows, int16_t *scores) noexcept nogil:
-        """Add up rows, from these to the last that was found for a request, and what else was found for it."""
-        sum_rows(scores, rows, <int>(lane.found[request.last].dense - rows), self.weights.width)
-        self.add_few(lane, request, scores)
 
     cdef void make_parts(self, Lane *lane) noexcept nogil:
         """Third turn: add up the parts that have to be made."""

@@ -10,6 +10,7 @@ from covington.kernels cimport Entry
 
 cdef enum:
     UNIT = 1024     # one update; weights are multiples of 1/1024, so that mixing is exact integer arithmetic
+    ROOMS = 17      # sizes that the room of a row may have, all powers of two
 
 
 cdef struct Slot:
@@ -35,7 +36,7 @@ cdef class Weights:
     cdef int64_t *late              # by entry: Σ (steps before an update) · update, what a running sum would lack
     cdef int64_t entries_used
     cdef int64_t entries_room
-    cdef int64_t[17] free_rows      # by the logarithm of their room; -1 ends the chain
+    cdef int64_t[ROOMS] free_rows      # by the logarithm of their room; -1 ends the chain
     cdef uint64_t *notes            # the keys of rows that were updated
     cdef int64_t noted
     cdef int64_t notes_room

@@ -49,7 +49,7 @@ cdef class Weights:
         self.notes = <uint64_t *>malloc(self.notes_room * sizeof(uint64_t))
         if self.slots == NULL or self.entries == NULL or self.late == NULL or self.notes == NULL:
             raise MemoryError()
-        for size in range(17):
+        for size in range(ROOMS):
             self.free_rows[size] = -1
 
     def __dealloc__(self):
@@ -343,7 +343,7 @@ cdef class Weights:
             made.mask = self.mask
         made.entries_used = made.noted = made.steps = made.updates = 0
         made.rows = self.rows
-        for k in range(17):
+        for k in range(ROOMS):
             made.free_rows[k] = -1
         while made.entries_room < self.entries_used:
             made.grow_entries()
