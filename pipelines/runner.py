@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -94,7 +95,7 @@ class Runner:
         build(pipeline)
         mode = options.view_as(DirectOptions).direct_running_mode
         try:
-            with contextlib.nullcontext() if self.verbose else _silent_stderr():
+            with contextlib.nullcontext() if self.verbose else _silence():
                 if self.is_local and mode == "multi_processing":
                     _run_watched(pipeline)
                 else:
@@ -166,7 +167,6 @@ def _run_watched(pipeline: beam.Pipeline) -> None:
         else:
             previous(arguments)
 
-    others = set(threading.enumerate())
     previous, threading.excepthook = threading.excepthook, hook
     try:
         threading.Thread(target=work, daemon=True, name="covington-pipeline").start()
@@ -174,22 +174,10 @@ def _run_watched(pipeline: beam.Pipeline) -> None:
     finally:
         threading.excepthook = previous
     if lost:
-        _ignore(set(threading.enumerate()) - others)
         code = lost[0].rpartition(" ")[2]
         raise WorkerLostError(f"a worker process ended with code {code}; start the same command again")
     if failure:
         raise failure[0]
-
-
-def _ignore(threads: set[threading.Thread]) -> None:
-    """Threads of a job that is given up find out one by one, and nobody needs to read it."""
-    previous = threading.excepthook
-
-    def hook(arguments: threading.ExceptHookArgs) -> None:
-        if arguments.thread not in threads:
-            previous(arguments)
-
-    threading.excepthook = hook
 
 
 def _local_runner(options: PipelineOptions) -> beam.runners.runner.PipelineRunner:
@@ -216,8 +204,16 @@ def _set_logging(verbose: bool) -> None:
 
 
 @contextlib.contextmanager
-def _silent_stderr() -> Iterator[None]:
-    """Beam's workers print tracebacks on the standard error of this process and of its children."""
+def _silence() -> Iterator[None]:
+    """Beam's workers print tracebacks on the standard error of this process and of its children.
+
+    What they have to say comes back with the job's own error. Some of them find out only when the job is over that it
+    is, and nobody needs to read that either.
+    """
+    from apache_beam.runners.worker import sdk_worker
+
+    sdk_worker.print = _say_nothing
+    others = set(threading.enumerate())
     sys.stderr.flush()
     kept = os.dup(2)
     try:
@@ -225,8 +221,27 @@ def _silent_stderr() -> Iterator[None]:
             os.dup2(_nowhere().fileno(), 2)
             yield
     finally:
+        _let_go_of().update(set(threading.enumerate()) - others)
         os.dup2(kept, 2)
         os.close(kept)
+
+
+def _say_nothing(*_: object, **__: object) -> None:
+    pass
+
+
+@cache
+def _let_go_of() -> weakref.WeakSet[threading.Thread]:
+    """Threads of jobs that are over; their exceptions are of no interest."""
+    threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+    previous = threading.excepthook
+
+    def hook(arguments: threading.ExceptHookArgs) -> None:
+        if arguments.thread not in threads:
+            previous(arguments)
+
+    threading.excepthook = hook
+    return threads
 
 
 @cache

@@ -1,0 +1,68 @@
+"""Jobs end quietly, also where a part of them ends later than the job."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import sys
+import threading
+from types import SimpleNamespace
+
+import apache_beam as beam
+import pytest
+from apache_beam.runners.worker.sdk_worker import SdkHarness
+
+from covington.errors import JobError
+from covington.pipelines.runner import Runner
+
+release = threading.Event()
+late: list[threading.Thread] = []
+
+
+def _fail_late() -> None:
+    release.wait()
+    raise RuntimeError("too late")
+
+
+def _leave_behind(_: int) -> None:
+    late.append(threading.Thread(target=_fail_late))
+    late[-1].start()
+    raise ValueError("no good")
+
+
+def _fail() -> None:
+    raise RuntimeError("too late")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_fails_after_the_job_says_nothing(threads: int, capfd: pytest.CaptureFixture[str]) -> None:
+    release.clear()
+    with pytest.raises(JobError, match="no good"):
+        Runner(threads=threads).run(lambda pipeline: pipeline | beam.Create([1]) | beam.Map(_leave_behind))
+    release.set()
+    while late:
+        late.pop().join()
+    harness = SimpleNamespace(_responses=queue.Queue())
+    SdkHarness._execute(harness, _fail, SimpleNamespace(instruction_id="1"))
+    assert "too late" in harness._responses.get().error
+    assert capfd.readouterr().err == ""
+
+
+OTHER_THREAD = """
+import threading
+import apache_beam as beam
+from covington.pipelines.runner import Runner
+
+def fail():
+    raise RuntimeError("heard")
+
+Runner(threads=1).run(lambda pipeline: pipeline | beam.Create([1]))
+thread = threading.Thread(target=fail)
+thread.start()
+thread.join()
+"""
+
+
+def test_other_threads_are_heard() -> None:
+    done = subprocess.run([sys.executable, "-c", OTHER_THREAD], capture_output=True, text=True, check=True)
+    assert "RuntimeError: heard" in done.stderr
