@@ -27,7 +27,8 @@ from covington.kernels cimport Pair, add_sparse, add_three, allocate, largest_of
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
     CYCLE_ARC, LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, arc_class, attach, detach, find_open_words,
-    is_repair, label_of, left_arc, no_arc, release, repair_class, reserve, right_arc, shift, start, transition_of,
+    is_repair, label_at, label_of, left_arc, no_arc, release, repair_class, reserve, right_arc, set_label, shift, start,
+    transition_of,
 )
 
 import numpy as np
@@ -140,7 +141,7 @@ cdef class Decoder:
     cdef Lane lanes[LANES]
     cdef int row_of[PAIR]           # where the part of a group is among the rows of a lane
     cdef int first_row              # from there on to PAIR are the groups that have templates
-    cdef uint64_t factors[MOST_CELLS]   # of the values that a part was made from, in the hash of them
+    cdef uint64_t factors[MOST_CELLS + 1]   # of the values that a part was made from, in the hash of them
     cdef int places                 # of the memo of one group
     cdef char *memo                 # by group (but for PAIR) and place
     cdef size_t memo_size           # of one place
@@ -216,7 +217,7 @@ cdef class Decoder:
 
     cdef void want_pair(self, Lane *lane, uint64_t *keys) noexcept nogil:
         """Make the features of both focus words, and begin to fetch the gates."""
-        cdef uint64_t cells[MOST_CELLS]
+        cdef uint64_t cells[MOST_CELLS + 1]
         cdef const Group *pair = &self.program.groups[PAIR]
         cdef int k
         load_cells(pair, &lane.c, lane.nodes, lane.values, self.program.width, cells)
@@ -273,7 +274,7 @@ cdef class Decoder:
 
     cdef void ask_for_features(self, Lane *lane, const Wanted *wanted) noexcept nogil:
         """Ask for a part that nobody remembers."""
-        cdef uint64_t cells[MOST_CELLS]
+        cdef uint64_t cells[MOST_CELLS + 1]
         cdef const Group *group = &self.program.groups[wanted.number]
         cdef Request *request = &lane.request[lane.requests]
         cdef int k
@@ -471,8 +472,8 @@ cdef class Decoder:
                 self.hang(lane, word, root)
             else:
                 lane.c.head[word] = 0
-                if lane.c.label[word] < 0:
-                    lane.c.label[word] = self.root_label
+                if label_at(&lane.c, word) < 0:
+                    set_label(&lane.c, word, self.root_label)
 
     cdef void hang(self, Lane *lane, int word, int root) noexcept nogil:
         """Attach a left-over word to the root's dependent, with the label that the model likes best there."""
@@ -543,7 +544,7 @@ cdef class Decoder:
                         self.finish(lane)
                         for word in range(1, lane.c.n + 1):
                             heads[base + word - 1] = lane.c.head[word]
-                            labels[base + word - 1] = lane.c.label[word]
+                            labels[base + word - 1] = label_at(&lane.c, word)
                         lane.sentence = -1
 
     def take_counts(self):

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from covington.hashing cimport finish, mix
-from covington.state cimport Configuration
+from covington.state cimport Configuration, label_at
 
 cdef enum:
     GROUPS = 14             # in the order of templates.GROUPS
@@ -29,22 +29,13 @@ cdef enum:
     MOST_KEYS = 256         # of all templates
     FARTHEST = 20           # longer distances are all one
 
-cdef enum:                  # in the order of templates.STATE_ATTRIBUTES
-    LABEL = 0
-    DISTANCE = 1
-    LEFT_VALENCY = 2
-    RIGHT_VALENCY = 3
-    LEFT_LABELS = 4
-    RIGHT_LABELS = 5
-    STATE_ATTRIBUTES = 6
-
 
 cdef struct Group:
     int word_cells                  # values of a word attribute; they come first
-    int ends[STATE_ATTRIBUTES]      # then those of each of these, up to here
-    int cells
+    int relation_cells              # then, up to here, those of its relations (state.Relations)
+    int distance_cell               # where the distance of the focus words belongs, MOST_CELLS if nobody asks
     int32_t node[MOST_CELLS]
-    int32_t source[MOST_CELLS]      # the number of the word attribute
+    int32_t source[MOST_CELLS]      # the number of the attribute, or of the relation
     int words                       # nodes that word attributes are asked of
     int32_t word_node[NODES]
     int32_t word_source[NODES]      # the attribute that has all that is asked of the node
@@ -92,15 +83,15 @@ cdef inline Signature signature_of(const Configuration *c, int group) noexcept n
     if group == LEFT_HEAD or group == RIGHT_HEAD:
         near = head_of(c, word)
         far = head_of(c, near)
-        return Signature(both(near, far), both(c.label[word], c.label[near]), <uint64_t>c.label[far], 0)
+        return Signature(both(near, far), c.relations[word].label, both(label_at(c, near), label_at(c, far)), 0)
     if group == LEFT_LEFT or group == RIGHT_LEFT:
         near, far = c.left_nearest[word], c.left_farthest[word]
-        return Signature(both(near, far), both(c.label[near], c.label[far]), c.left_labels[word],
-                         c.left_valency[word])
+        return Signature(both(near, far), both(label_at(c, near), label_at(c, far)), c.relations[word].left_labels,
+                         <int32_t>c.relations[word].left_valency)
     if group == LEFT_RIGHT:
         near, far = c.right_nearest[word], c.right_farthest[word]
-        return Signature(both(near, far), both(c.label[near], c.label[far]), c.right_labels[word],
-                         c.right_valency[word])
+        return Signature(both(near, far), both(label_at(c, near), label_at(c, far)), c.relations[word].right_labels,
+                         <int32_t>c.relations[word].right_valency)
     return Signature(0, 0, 0, 0)
 
 
@@ -116,43 +107,32 @@ cdef void locate(const Configuration *c, int32_t *nodes) noexcept nogil
 
 cdef inline void load_cells(const Group *group, const Configuration *c, const int32_t *nodes, const uint64_t *values,
                             int width, uint64_t *cells) noexcept nogil:
-    """Fetch the values that a group of templates asks for."""
+    """Fetch the values that a group of templates asks for; there is room for one more."""
     cdef int cell
     for cell in range(group.word_cells):
         cells[cell] = values[<size_t>nodes[group.node[cell]] * width + group.source[cell]]
-    load_state_cells(group, c, nodes, cells)
+    for cell in range(group.word_cells, group.relation_cells):
+        cells[cell] = relation(c, nodes[group.node[cell]], group.source[cell])
+    cells[group.distance_cell] = distance(c)
 
 
-cdef inline void load_state_cells(const Group *group, const Configuration *c, const int32_t *nodes,
-                                  uint64_t *cells) noexcept nogil:
-    """Those of them that are not of a word."""
-    cdef int cell
-    for cell in range(group.word_cells, group.ends[LABEL]):
-        cells[cell] = <uint64_t>(c.label[nodes[group.node[cell]]] + 2)
-    for cell in range(group.ends[LABEL], group.ends[DISTANCE]):
-        cells[cell] = min(c.j - c.i, <int>FARTHEST)
-    for cell in range(group.ends[DISTANCE], group.ends[LEFT_VALENCY]):
-        cells[cell] = c.left_valency[nodes[group.node[cell]]]
-    for cell in range(group.ends[LEFT_VALENCY], group.ends[RIGHT_VALENCY]):
-        cells[cell] = c.right_valency[nodes[group.node[cell]]]
-    for cell in range(group.ends[RIGHT_VALENCY], group.ends[LEFT_LABELS]):
-        cells[cell] = c.left_labels[nodes[group.node[cell]]]
-    for cell in range(group.ends[LEFT_LABELS], group.ends[RIGHT_LABELS]):
-        cells[cell] = c.right_labels[nodes[group.node[cell]]]
+cdef inline uint64_t relation(const Configuration *c, int word, int number) noexcept nogil:
+    return (<const uint64_t *>&c.relations[word])[number]
+
+
+cdef inline uint64_t distance(const Configuration *c) noexcept nogil:
+    return <uint64_t>min(c.j - c.i, <int>FARTHEST)
 
 
 cdef inline uint64_t identity_of(const Group *group, const Configuration *c, const int32_t *nodes, const uint64_t *values,
                                  int width, const uint64_t *factors) noexcept nogil:
     """A hash of all that the scores of a group depend on, from as few values as possible; never 0."""
-    cdef uint64_t cells[MOST_CELLS]
-    cdef uint64_t sum = 0
+    cdef uint64_t sum = distance(c) * factors[group.distance_cell]
     cdef int k
     for k in range(group.words):
         sum += values[<size_t>nodes[group.word_node[k]] * width + group.word_source[k]] * factors[k]
-    if group.word_cells < group.cells:
-        load_state_cells(group, c, nodes, cells)
-        for k in range(group.word_cells, group.cells):
-            sum += cells[k] * factors[k]
+    for k in range(group.word_cells, group.relation_cells):
+        sum += relation(c, nodes[group.node[k]], group.source[k]) * factors[k]
     return finish(sum) | 1
 
 

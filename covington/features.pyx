@@ -58,15 +58,12 @@ cdef class Program:
             group.parts[t] = len(parts)
             for p, part in enumerate(parts):
                 group.part[t][p] = cells.index(part)
-        group.cells = len(cells)
-        attributes = [attribute for _, attribute in cells]
-        end = group.word_cells = sum(attribute in self.attributes for attribute in attributes)
-        for t, attribute in enumerate(tables.STATE_ATTRIBUTES):
-            end += attributes.count(attribute)
-            group.ends[t] = end
-        for t, (node, attribute) in enumerate(cells):
+        group.word_cells = sum(attribute in self.attributes for _, attribute in cells)
+        group.relation_cells = sum(attribute != tables.DISTANCE for _, attribute in cells)
+        group.distance_cell = MOST_CELLS if group.relation_cells == len(cells) else group.relation_cells
+        for t, (node, attribute) in enumerate(cells[:group.relation_cells]):
             group.node[t] = tables.NODES.index(node)
-            group.source[t] = self.attributes.index(attribute) if t < group.word_cells else 0
+            group.source[t] = (self.attributes if t < group.word_cells else tables.RELATIONS).index(attribute)
         words = _whole_words(templates, self.attributes) if number < PAIR else {}      # nobody remembers the rest
         group.words = len(words)
         for t, (node, attribute) in enumerate(words.items()):
@@ -77,7 +74,7 @@ cdef class Program:
 def _parts(template):
     """The values that a template is made of: (node, attribute); word attributes of one node are one value."""
     return [(atom.node, atom.word) for atom in template.atoms if atom.word] + [
-        (atom.node, state) for atom in template.atoms for state in atom.state
+        (None if state == tables.DISTANCE else atom.node, state) for atom in template.atoms for state in atom.state
     ]
 
 

@@ -185,7 +185,7 @@ cdef class Learner:
 
     cdef inline int make_keys(self, const uint64_t *values, int number, uint64_t *keys) noexcept nogil:
         """The features of a group of templates in the configuration; returns how many."""
-        cdef uint64_t cells[MOST_CELLS]
+        cdef uint64_t cells[MOST_CELLS + 1]
         load_cells(&self.program.groups[number], &self.c, self.nodes, values, self.program.width, cells)
         return make_keys(&self.program.groups[number], cells, keys)
 

@@ -74,9 +74,10 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         rows += batch.num_rows
         while rows >= ROW_GROUP:
             table = pa.Table.from_batches(waiting)
-            yield table.slice(0, ROW_GROUP).combine_chunks()
             waiting = table.slice(ROW_GROUP).to_batches()
             rows -= ROW_GROUP
+            table = table.slice(0, ROW_GROUP).combine_chunks()
+            yield table
     if rows:
         yield pa.Table.from_batches(waiting).combine_chunks()
 

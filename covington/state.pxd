@@ -13,10 +13,22 @@ cdef enum Transition:
     LEFT_ARC = 2
     RIGHT_ARC = 3
 
+cdef enum:
+    NUMBERED_FROM = 2    # labels, where features see them
+
 cdef enum Removed:       # what an arc transition took away, for the error analysis
     NOTHING_REMOVED = 0
     OLD_HEAD = 1         # the dependent had another head
     CYCLE_ARC = 2        # the arc into the new head closed a cycle
+
+
+# What features ask about the arcs of a word, in the order of templates.RELATIONS.
+cdef struct Relations:
+    uint64_t label              # of the arc from its head: see `label_at`
+    uint64_t left_valency
+    uint64_t right_valency
+    uint64_t left_labels        # order-free hash of the set of labels on that side
+    uint64_t right_labels
 
 
 cdef struct Configuration:
@@ -29,17 +41,13 @@ cdef struct Configuration:
     int capacity                # words the arrays have room for
     void *memory
     int32_t *head
-    int32_t *label              # -1 for none
     int32_t *left_nearest       # dependents; `nobody` where there is none
     int32_t *left_farthest
     int32_t *right_nearest
     int32_t *right_farthest
     int32_t *farther            # the next dependent on the same side of the same head, away from it
     int32_t *nearer
-    int32_t *left_valency
-    int32_t *right_valency
-    uint64_t *left_labels       # order-free hash of the set of labels on that side
-    uint64_t *right_labels
+    Relations *relations
     # words between the focus words whose head is outside [i, j], in order: CL is the first, CR the last
     int32_t *open_next
     int32_t *open_previous
@@ -58,6 +66,15 @@ cdef void shift(Configuration *c) noexcept nogil
 cdef void no_arc(Configuration *c) noexcept nogil
 cdef int left_arc(Configuration *c, int label) noexcept nogil
 cdef int right_arc(Configuration *c, int label) noexcept nogil
+
+
+cdef inline int label_at(const Configuration *c, int word) noexcept nogil:
+    """The label of the arc into a word, -1 for none."""
+    return <int>c.relations[word].label - NUMBERED_FROM
+
+
+cdef inline void set_label(Configuration *c, int word, int label) noexcept nogil:
+    c.relations[word].label = <uint64_t>(label + NUMBERED_FROM)
 
 
 cdef inline bint is_ancestor(const int32_t *head, int ancestor, int word) noexcept nogil:

@@ -6,8 +6,7 @@ from libc.stdlib cimport free, malloc
 from covington.hashing cimport SEED, finish, mix
 
 cdef enum:
-    INT_ARRAYS = 12
-    HASH_ARRAYS = 2
+    INT_ARRAYS = 9
 
 
 cdef int reserve(Configuration *c, int n) except -1 nogil:
@@ -18,26 +17,22 @@ cdef int reserve(Configuration *c, int n) except -1 nogil:
         return 0
     release(c)
     places = <size_t>n + <size_t>n // 2 + 66
-    c.memory = malloc(places * (INT_ARRAYS * sizeof(int32_t) + HASH_ARRAYS * sizeof(uint64_t)))
+    c.memory = malloc(places * (INT_ARRAYS * sizeof(int32_t) + sizeof(Relations)))
     if c.memory == NULL:
         with gil:
             raise MemoryError("no memory for a configuration")
     c.capacity = <int>(places - 2)
-    c.left_labels = <uint64_t *>c.memory
-    c.right_labels = c.left_labels + places
-    numbers = <int32_t *>(c.right_labels + places)
+    c.relations = <Relations *>c.memory
+    numbers = <int32_t *>(c.relations + places)
     c.head = numbers
-    c.label = numbers + places
-    c.left_nearest = numbers + 2 * places
-    c.left_farthest = numbers + 3 * places
-    c.right_nearest = numbers + 4 * places
-    c.right_farthest = numbers + 5 * places
-    c.farther = numbers + 6 * places
-    c.nearer = numbers + 7 * places
-    c.left_valency = numbers + 8 * places
-    c.right_valency = numbers + 9 * places
-    c.open_next = numbers + 10 * places
-    c.open_previous = numbers + 11 * places
+    c.left_nearest = numbers + places
+    c.left_farthest = numbers + 2 * places
+    c.right_nearest = numbers + 3 * places
+    c.right_farthest = numbers + 4 * places
+    c.farther = numbers + 5 * places
+    c.nearer = numbers + 6 * places
+    c.open_next = numbers + 7 * places
+    c.open_previous = numbers + 8 * places
     return 0
 
 
@@ -58,11 +53,10 @@ cdef void start(Configuration *c, int n, bint explicit_root) noexcept nogil:
     c.j = 1
     for word in range(n + 2):
         c.head[word] = c.nothing
-        c.label[word] = -1
         c.left_nearest[word] = c.left_farthest[word] = c.nobody
         c.right_nearest[word] = c.right_farthest[word] = c.nobody
-        c.left_valency[word] = c.right_valency[word] = 0
-        c.left_labels[word] = c.right_labels[word] = 0
+        c.relations[word] = Relations(0, 0, 0, 0, 0)
+        set_label(c, word, -1)
     # the head of the root and of nobody is nobody, so that grandparents can be looked up blindly
     c.head[0] = c.head[c.nobody] = c.nobody
     c.open_first = c.open_last = c.nobody
@@ -70,13 +64,13 @@ cdef void start(Configuration *c, int n, bint explicit_root) noexcept nogil:
 
 
 cdef inline uint64_t label_hash(int label) noexcept nogil:
-    return finish(mix(SEED, <uint64_t>(label + 2)))
+    return finish(mix(SEED, <uint64_t>(label + NUMBERED_FROM)))
 
 
 cdef inline bint has_label(Configuration *c, int dependent, int label) noexcept nogil:
     """Does any word from `dependent` outwards carry the label?"""
     while dependent != c.nobody:
-        if c.label[dependent] == label:
+        if label_at(c, dependent) == label:
             return True
         dependent = c.farther[dependent]
     return False
@@ -87,12 +81,12 @@ cdef void attach(Configuration *c, int dependent, int head, int label) noexcept 
     cdef int outer = c.nobody, inner
     c.changes += 1
     c.head[dependent] = head
-    c.label[dependent] = label
+    set_label(c, dependent, label)
     if head == c.nothing:
         return
     if dependent < head:
         if not has_label(c, c.left_nearest[head], label):
-            c.left_labels[head] += label_hash(label)
+            c.relations[head].left_labels += label_hash(label)
         # Covington builds from the inside out, so the new dependent nearly always goes to the far end
         inner = c.left_farthest[head]
         while inner != c.nobody and inner < dependent:
@@ -102,10 +96,10 @@ cdef void attach(Configuration *c, int dependent, int head, int label) noexcept 
             c.left_nearest[head] = dependent
         if outer == c.nobody:
             c.left_farthest[head] = dependent
-        c.left_valency[head] += 1
+        c.relations[head].left_valency += 1
     else:
         if not has_label(c, c.right_nearest[head], label):
-            c.right_labels[head] += label_hash(label)
+            c.relations[head].right_labels += label_hash(label)
         inner = c.right_farthest[head]
         while inner != c.nobody and inner > dependent:
             outer = inner
@@ -114,7 +108,7 @@ cdef void attach(Configuration *c, int dependent, int head, int label) noexcept 
             c.right_nearest[head] = dependent
         if outer == c.nobody:
             c.right_farthest[head] = dependent
-        c.right_valency[head] += 1
+        c.relations[head].right_valency += 1
     c.nearer[dependent] = inner
     c.farther[dependent] = outer
     if inner != c.nobody:
@@ -125,13 +119,13 @@ cdef void attach(Configuration *c, int dependent, int head, int label) noexcept 
 
 cdef void detach(Configuration *c, int dependent) noexcept nogil:
     """Remove the arc into a word; the word is left with nothing for a head."""
-    cdef int head = c.head[dependent], label = c.label[dependent]
+    cdef int head = c.head[dependent], label = label_at(c, dependent)
     cdef int inner, outer
     if head == c.nothing:
         return
     c.changes += 1
     c.head[dependent] = c.nothing
-    c.label[dependent] = -1
+    set_label(c, dependent, -1)
     inner = c.nearer[dependent]
     outer = c.farther[dependent]
     if inner != c.nobody:
@@ -143,17 +137,17 @@ cdef void detach(Configuration *c, int dependent) noexcept nogil:
             c.left_nearest[head] = outer
         if outer == c.nobody:
             c.left_farthest[head] = inner
-        c.left_valency[head] -= 1
+        c.relations[head].left_valency -= 1
         if not has_label(c, c.left_nearest[head], label):
-            c.left_labels[head] -= label_hash(label)
+            c.relations[head].left_labels -= label_hash(label)
     else:
         if inner == c.nobody:
             c.right_nearest[head] = outer
         if outer == c.nobody:
             c.right_farthest[head] = inner
-        c.right_valency[head] -= 1
+        c.relations[head].right_valency -= 1
         if not has_label(c, c.right_nearest[head], label):
-            c.right_labels[head] -= label_hash(label)
+            c.relations[head].right_labels -= label_hash(label)
 
 
 cdef void find_open_words(Configuration *c) noexcept nogil:

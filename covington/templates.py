@@ -87,7 +87,9 @@ WORD_ATTRIBUTES = {
 #: attributes with so many values that most pairs of them are never met, and those with many
 LEXICAL = {"w", "e"}
 MANY_VALUED = LEXICAL | {"f", "z", "c"}
-STATE_ATTRIBUTES = ("l", "d", "vl", "vr", "sl", "sr")
+RELATIONS = ("l", "vl", "vr", "sl", "sr")
+DISTANCE = "d"  # of the focus words from each other, whichever it is asked of
+STATE_ATTRIBUTES = (*RELATIONS, DISTANCE)
 
 #: Templates of one group are looked up together, and the sum of their scores is kept for as long as what they depend on
 #: does not change, or remembered for when the same values meet again. A focus word has groups for the word itself, for

@@ -7,8 +7,8 @@ from covington.features cimport (
 )
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
-    LEFT_ARC, RIGHT_ARC, Configuration, attach, detach, find_open_words, is_repair, left_arc, no_arc, release, reserve,
-    right_arc, shift, start,
+    LEFT_ARC, RIGHT_ARC, Configuration, attach, detach, find_open_words, is_repair, label_at, left_arc, no_arc,
+    release, reserve, right_arc, set_label, shift, start,
 )
 
 from covington import templates as tables
@@ -57,8 +57,8 @@ cdef class Walk:
         """Hang a word from the root when all transitions are done; it keeps a label that it has."""
         self.check_word(word)
         self.c.head[word] = 0
-        if self.c.label[word] < 0:
-            self.c.label[word] = label
+        if label_at(&self.c, word) < 0:
+            set_label(&self.c, word, label)
 
     def turn_to(self, int word, int head):
         """Take the arc into a word away and put the focus on it and on another word."""
@@ -90,7 +90,7 @@ cdef class Walk:
     def arcs(self):
         """(head, dependent, label number) of every arc, by dependent."""
         return [
-            (self.c.head[word], word, self.c.label[word])
+            (self.c.head[word], word, label_at(&self.c, word))
             for word in range(1, self.c.n + 1) if self.c.head[word] != self.c.nothing
         ]
 
@@ -104,7 +104,7 @@ cdef class Walk:
         )
         return (
             *(0 if dependent == self.c.nobody else dependent for dependent in found),
-            self.c.left_valency[word], self.c.right_valency[word],
+            self.c.relations[word].left_valency, self.c.relations[word].right_valency,
         )
 
     @property
@@ -117,7 +117,7 @@ cdef class Walk:
 
     def features(self):
         """The 64-bit key of every template by its name; there must be two focus words."""
-        cdef uint64_t cells[MOST_CELLS]
+        cdef uint64_t cells[MOST_CELLS + 1]
         cdef uint64_t keys[MOST_TEMPLATES]
         cdef int32_t nodes[NODES]
         cdef int group, t
