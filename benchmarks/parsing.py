@@ -15,7 +15,7 @@ from benchmarks.accuracy import judged
 from benchmarks.corpora import Corpora, whole
 from benchmarks.settings import Scale
 from benchmarks.timing import Probe, alternate, spread, timed
-from covington import encoding
+from covington import encoding, schemas
 from covington.parser import Parser, Statistics
 
 
@@ -55,7 +55,7 @@ def _encoded(parser: Parser, batch: pa.RecordBatch) -> Any:
 
 def _decode(parser: Parser, sentences: Any, rows: int, heads: Any, labels: Any) -> None:
     with parser._decoder() as decoder:
-        decoder.run(sentences, 0, rows, encoding.LONGEST, True, heads, labels)
+        decoder.run(sentences, 0, rows, schemas.MOST_WORDS, True, heads, labels)
 
 
 def measure(

@@ -24,7 +24,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
-        _remember_name(target.parent)
+        remember_name(target.parent)
     except BaseException as error:
         with suppress(OSError):
             temporary.unlink()
@@ -33,7 +33,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
-def _remember_name(folder: Path) -> None:
+def remember_name(folder: Path) -> None:
     """Flush the folder too, so that the new name survives a power cut, where the system can do that."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

@@ -165,7 +165,7 @@ cdef int read_line(Cursor* cursor, Columns* columns, Sentence* sentence) noexcep
         return INCOMPLETE
     sentence.end = at
     if fields < FIELDS or ends[FIELDS - 1] != at:
-        while ends[FIELDS - 1] != at and fields >= FIELDS:
+        while fields >= FIELDS and ends[FIELDS - 1] != at:
             ends[FIELDS - 1] = next_break(ends[FIELDS - 1] + 1, at)
             fields += 1
         complain(sentence, COLUMNS, cursor.line, NULL, NULL, fields)

@@ -59,7 +59,7 @@ COUNTS = (
 
 # What the kept parts of a word were made from.
 cdef struct Kept:
-    int changes                 # of the arcs, when the parts were last looked at, or 0 if there are none yet
+    int64_t changes             # of the arcs, when the parts were last looked at, or 0 if there are none yet
     Signature signatures[LEFT_KEPT]
     bint is_open_known[OPEN_KEPT]
 
@@ -171,10 +171,10 @@ cdef class Decoder:
         for group in range(PAIR):
             self.first_row -= program.groups[group].templates > 0
             self.row_of[group] = self.first_row if program.groups[group].templates > 0 else 0
-        for cell in range(MOST_CELLS):
+        for cell in range(MOST_CELLS):      # a distance that nobody asks for counts for nothing
             self.factors[cell] = finish(mix(MEMO_SEED, cell)) | 1
         for lane in range(LANES):
-            self.lanes[lane].sentence = -1
+            self.lanes[lane].sentence = self.lanes[lane].room = -1
             self.lanes[lane].right_scores = <int16_t *>calloc(
                 (RIGHT_KEPT + PAIR_KEPT + 1) * weights.width, sizeof(int16_t)
             )
@@ -195,19 +195,19 @@ cdef class Decoder:
 
     cdef int begin(self, Lane *lane, Sentences sentences, int64_t index) except -1 nogil:
         """Put a sentence into a lane."""
-        cdef int n = length_of(sentences, index)
+        cdef int n = length_of(sentences, index), room
         reserve(&lane.c, n)
-        if lane.kept == NULL or n > lane.room or lane.room > ROOMY * (n + ROOMY):
+        if n > lane.room or lane.room > ROOMY * (n + ROOMY):
             free(lane.kept)
             free(lane.kept_scores)
-            lane.room = n + n // 2 + 64
-            lane.kept = <Kept *>malloc(<size_t>(lane.room + 2) * sizeof(Kept))
-            lane.kept_scores = <int16_t *>malloc(
-                KEPT * <size_t>(lane.room + 2) * self.weights.width * sizeof(int16_t)
-            )
+            room = n + n // 2 + 64
+            lane.room = -1              # until there is room again
+            lane.kept = <Kept *>malloc(<size_t>(room + 2) * sizeof(Kept))
+            lane.kept_scores = <int16_t *>malloc(KEPT * <size_t>(room + 2) * self.weights.width * sizeof(int16_t))
             if lane.kept == NULL or lane.kept_scores == NULL:
                 with gil:
                     raise MemoryError("no memory for a sentence")
+            lane.room = room
         start(&lane.c, n, self.explicit_root)
         memset(lane.kept, 0, <size_t>(n + 2) * sizeof(Kept))
         memset(&lane.right_kept, 0, sizeof(Kept))
@@ -459,7 +459,7 @@ cdef class Decoder:
                 elif old == gold[dependent] and old != lane.c.nothing:
                     self.counts[REPAIRS_HARMFUL] += 1
 
-    cdef void finish(self, Lane *lane) noexcept nogil:
+    cdef void finish(self, Lane *lane, float *margins) noexcept nogil:
         """Make a tree of the forest: words without a head hang from the root, or from its one dependent."""
         cdef int word, root = 0
         for word in range(lane.c.n, 0, -1):
@@ -470,6 +470,8 @@ cdef class Decoder:
                 continue
             if self.single_root and word != root:
                 self.hang(lane, word, root)
+                if margins != NULL:
+                    margins[word] = NAN
             else:
                 lane.c.head[word] = 0
                 if label_at(&lane.c, word) < 0:
@@ -541,7 +543,7 @@ cdef class Decoder:
                     lane = &self.lanes[l]
                     if lane.sentence >= 0 and lane.c.j > lane.c.n:
                         base = sentences.offsets[lane.sentence]
-                        self.finish(lane)
+                        self.finish(lane, NULL if margins is None else &margins[base] - 1)
                         for word in range(1, lane.c.n + 1):
                             heads[base + word - 1] = lane.c.head[word]
                             labels[base + word - 1] = label_at(&lane.c, word)

@@ -17,7 +17,6 @@ from covington.templates import WORD_ATTRIBUTES
 TAGS = ("upos", "xpos", "upos+xpos")
 #: columns that word attributes can come from
 COLUMNS = ("tokens", "upos", "xpos", "feats", "lemmas")
-LONGEST = 65_535  # words: what the `head` column can number
 
 
 def encode(

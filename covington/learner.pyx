@@ -98,6 +98,7 @@ cdef class Learner:
         self.explore = explore
         self.explore_from = explore_from
         self.seed = seed
+        self.gold_room = -1
         self.classes = 2 + 2 * labels + 2 * own_repairs
         self.own_repairs = own_repairs
         for group in range(LEFT_WORD, RIGHT_WORD):
@@ -123,8 +124,9 @@ cdef class Learner:
         cdef size_t places
         reserve(&self.c, n)
         reserve_scratch(&self.scratch, n)
-        if self.gold_memory == NULL or n > self.gold_room:
+        if n > self.gold_room:
             places = <size_t>n + <size_t>n // 2 + 66
+            self.gold_room = -1         # until there is room again
             free(self.gold_memory)
             free(self.left_kept)
             free(self.left_scores)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,23 +19,27 @@ from covington.conllu_rejects import Reject
 from covington.errors import DataError
 from covington.parquet_footer import values_in_row_groups
 from covington.rejecting import RejectSink, judged
-from covington.schemas import PARSE, SENTENCE, VERSION, WORD_COLUMNS
-from covington.schemas.conform import conform, require_tokens
+from covington.schemas import MOST_WORDS, PARSE, SENTENCE, VERSION, WORD_COLUMNS
+from covington.schemas.conform import conform, require_tokens, unfit_heads, without_heads
 
 ROW_GROUP = 8_192  # sentences, about a hundred thousand words
 _WITH_STATISTICS = ("sent_id", "source", "position", "line")  # of whole rows; nobody can skip lists by them
 _WITH_DICTIONARY = ("source", "model", *(f"{name}.list.element" for name in (*WORD_COLUMNS, "flags")))
-_LONGEST = 65_535  # words of a sentence
 _TOGETHER = 1 << 22  # words read at a time
 _SHOWN = 1_000  # entries of an overlong list that its reject keeps
 
 
-def write_parquet(batches: Iterable[pa.RecordBatch] | pa.Table, path: str | os.PathLike[str]) -> None:
-    """Write batches as Parquet: zstd, row groups of one size, page checksums; atomic and deterministic."""
+def write_parquet(
+    batches: Iterable[pa.RecordBatch] | pa.Table, path: str | os.PathLike[str], parsed: Collection[str] = ()
+) -> None:
+    """Write batches as Parquet: zstd, row groups of one size, page checksums; atomic and deterministic.
+
+    The file has those columns of schemas.PARSE that the first batch has, and those named in `parsed`.
+    """
     if isinstance(batches, pa.Table):
         batches = batches.to_batches()
     with atomic_file(path) as file:
-        write_to(batches, file)
+        write_to((conform(batch, parsed=parsed) for batch in batches), file)
 
 
 def write_to(batches: Iterable[pa.RecordBatch], file: IO[bytes]) -> None:
@@ -69,7 +74,14 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Tables of ROW_GROUP sentences in one piece, so that the bytes do not depend on how they came."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
+    columns = None
     for batch in batches:
+        columns = columns or batch.schema.names
+        if batch.schema.names != columns:
+            odd = ", ".join(sorted(set(columns) ^ set(batch.schema.names)))
+            raise DataError(
+                f"all sentences of one Parquet file must have the same columns, not some with {odd}"
+            )
         waiting.append(batch)
         rows += batch.num_rows
         while rows >= ROW_GROUP:
@@ -100,8 +112,7 @@ def read_parquet(
     position = 0
     with judged(name, strict, rejects) as judge:
         for batch in _batches(name, batch_size):
-            batch = checked(batch, name, position)
-            good, bad = sorted_out(batch, name, position)
+            good, bad = sound_rows(batch, name, position)
             judge(bad)
             position += batch.num_rows
             if good.num_rows:
@@ -116,6 +127,15 @@ def _batches(name: str, batch_size: int) -> Iterator[pa.RecordBatch]:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise DataError(f"cannot be read as Parquet ({str(error).strip()})", source=name) from None
+
+
+def parse_columns(paths: Iterable[str]) -> set[str]:
+    """The columns of schemas.PARSE that any of some Parquet files has; who cannot be read is for others to tell."""
+    found: set[str] = set()
+    for path in paths:
+        with contextlib.suppress(pa.ArrowException, OSError, UnicodeDecodeError):
+            found.update(pq.read_schema(path).names)
+    return found & {field.name for field in PARSE}
 
 
 def rows(
@@ -145,50 +165,52 @@ def rows_at_a_time(
     values = values_in_row_groups(source, metadata.num_row_groups, name)
     for group in range(len(values)) if groups is None else groups:
         rows = metadata.row_group(group).num_rows
-        if values[group] > _LONGEST * rows + _TOGETHER:
-            reason = f"it has {values[group]:,} words in {rows:,} sentences, more than {_LONGEST} in each"
+        if values[group] > MOST_WORDS * rows + _TOGETHER:
+            reason = f"it has {values[group]:,} words in {rows:,} sentences, more than {MOST_WORDS} in each"
             raise DataError(reason, source=name)
         size = min(size, max(1, _TOGETHER * rows // max(values[group], 1)))
     return size
 
 
-def checked(batch: pa.RecordBatch, name: str, position: int) -> pa.RecordBatch:
-    """The batch in the SENTENCE schema; Parquet itself promises neither UTF-8 nor sound lists."""
+def sound_rows(batch: pa.RecordBatch, name: str, position: int) -> tuple[pa.RecordBatch, list[Reject]]:
+    """The rows that are sentences, in the SENTENCE schema, and the others with what is wrong with them."""
     try:
-        batch.validate(full=True)
-        sentences = conform(batch, name, position)
+        batch.validate(full=True)  # Parquet itself promises neither UTF-8 nor sound lists
+        unfit = unfit_heads(batch)
+        sentences = conform(without_heads(batch, unfit), name, position)
         if sentences is not batch:
             sentences.validate(full=True)
     except pa.ArrowException as error:
         raise DataError(f"it holds damaged data ({str(error).strip()})", source=name) from None
-    return sentences
-
-
-def sorted_out(batch: pa.RecordBatch, name: str, position: int) -> tuple[pa.RecordBatch, list[Reject]]:
-    """The rows that are sentences, and the others with what is wrong with them."""
-    words = _lengths(batch.column("tokens"))
-    wrong = {"it has no words": words <= 0, "more than 65535 words": words > _LONGEST}
+    words = _lengths(sentences.column("tokens"))
+    wrong = {
+        "it has no words": words <= 0,
+        "more than 65535 words": words > MOST_WORDS,
+        "a head is not the number of a word": unfit,
+    }
     for column in WORD_COLUMNS[1:]:
-        lengths = _lengths(batch.column(column))
+        lengths = _lengths(sentences.column(column))
         wrong[f"{column!r} has not as many entries as 'tokens'"] = (lengths >= 0) & (lengths != words)
-    wrong["a head is outside the sentence"] = _largest_heads(batch.column("head")) > np.maximum(words, 0)
+    wrong["a head is outside the sentence"] = _largest_heads(sentences.column("head")) > np.maximum(words, 0)
     bad = np.logical_or.reduce(list(wrong.values()))
     if not bad.any():
-        return batch, []
+        return sentences, []
     rejects = []
     for row in np.flatnonzero(bad):
         reason = next(reason for reason, rows in wrong.items() if rows[row])
-        content = _content(batch.slice(row, 1))
+        content = _content(sentences.slice(row, 1))
+        if unfit[row]:
+            content["head"] = batch.column("head")[int(row)].as_py()
         raw = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
         rejects.append(Reject(name, None, position + int(row), content["sent_id"], reason, raw))
-    return batch.filter(pa.array(~bad)), rejects
+    return sentences.filter(pa.array(~bad)), rejects
 
 
 def _content(row: pa.RecordBatch) -> dict[str, Any]:
     """The values of one row; of a list that is longer than any sentence only the beginning."""
     columns = [
         pc.list_slice(column, 0, _SHOWN)
-        if pa.types.is_list(column.type) and (_lengths(column) > _LONGEST).any()
+        if pa.types.is_list(column.type) and (_lengths(column) > MOST_WORDS).any()
         else column
         for column in row.columns
     ]

@@ -20,7 +20,7 @@ from covington.errors import ModelError, OptionError
 from covington.features import Program
 from covington.frozen import FrozenWeights
 from covington.oracle import TRANSITIONS
-from covington.schemas import PARSE
+from covington.schemas import MOST_WORDS, PARSE
 from covington.training import TrainingOptions
 
 TOO_LONG = "too-long"
@@ -73,7 +73,7 @@ class Parser:
                 self.options.classes(len(self.labels)), *(model.arrays[name] for name in ARRAYS)
             )
             self._free_decoders: list[Decoder] = []
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelError(f"{model.path}: not a parser's model ({error})") from error
 
     @classmethod
@@ -104,7 +104,7 @@ class Parser:
         """
         if threads < 1:
             raise OptionError(f"threads {threads} must be 1 or more")
-        longest = encoding.LONGEST if max_length is None else min(max_length, encoding.LONGEST)
+        longest = MOST_WORDS if max_length is None else min(max_length, MOST_WORDS)
         lengths = encoding.word_counts(batch)
         sentences = encoding.encode(batch, self._program.attributes, self.options.tag)
         gold_heads = encoding.gold_heads(batch, lengths) if gold else None

@@ -16,6 +16,7 @@ from covington.compression import decompressed
 from covington.conllu import SentenceBuilder
 from covington.errors import DataError
 from covington.parquet import read_parquet
+from covington.reject_file import ENDING
 from covington.rejecting import RejectSink, judged
 
 PathOrFile = str | os.PathLike[str] | IO[bytes]
@@ -65,8 +66,11 @@ def read_in_order(path: str) -> Iterator[pa.RecordBatch]:
     """Read sentences that must be well-formed; those of a folder are sorted by source and position, in memory."""
     if path == "-" or not Path(path).is_dir():
         return read_sentences(path, strict=True)
-    batches = list(read_sentences(path, strict=True))
-    table = pa.Table.from_batches(batches).sort_by([("source", "ascending"), ("position", "ascending")])
+    tables = [pa.table(batch) for batch in read_sentences(path, strict=True)]
+    if not tables:
+        return iter(())
+    table = pa.concat_tables(tables, promote_options="default")
+    table = table.sort_by([("source", "ascending"), ("position", "ascending")])
     return iter(table.combine_chunks().to_batches(max_chunksize=4096))
 
 
@@ -74,7 +78,7 @@ def sentence_files(path: str | os.PathLike[str]) -> list[str]:
     """The file itself, or the Parquet files of a folder in the order of their names."""
     if not Path(path).is_dir():
         return [os.fspath(path)]
-    files = sorted(str(file) for file in Path(path).glob("*.parquet"))
+    files = sorted(str(file) for file in Path(path).glob("*.parquet") if not file.name.endswith(ENDING))
     if not files:
         raise DataError("the folder holds no .parquet files", source=os.fspath(path))
     return files

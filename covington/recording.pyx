@@ -31,17 +31,18 @@ cdef class Recorder:
 
     cdef int note(self, const Configuration *c) except -1 nogil:
         """Write down a configuration, unless there are enough."""
-        cdef int64_t end = self.ends[self.count - 1] if self.count else 0
+        cdef int64_t end = self.ends[self.count - 1] if self.count else 0, room
         cdef int32_t *larger
         if self.count == self.limit:
             return 0
         if end + c.n > self.room:
-            self.room = 2 * self.room + c.n + 4096
-            larger = <int32_t *>realloc(self.heads, self.room * sizeof(int32_t))
+            room = 2 * self.room + c.n + 4096
+            larger = <int32_t *>realloc(self.heads, room * sizeof(int32_t))
             if larger == NULL:
                 with gil:
                     raise MemoryError()
             self.heads = larger
+            self.room = room
         memcpy(self.heads + end, c.head + 1, c.n * sizeof(int32_t))
         self.ends[self.count] = end + c.n
         self.places[3 * self.count] = <int32_t>self.sentence

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,17 +13,23 @@ from covington.atomic import atomic_file
 from covington.rejecting import RejectSink
 from covington.schemas import REJECT
 
+ENDING = ".rejects.parquet"
+
 
 @contextmanager
-def reject_file(path: str | os.PathLike[str]) -> Iterator[RejectSink]:
+def reject_file(
+    path: str, create: Callable[[str], AbstractContextManager[IO[bytes]]] = atomic_file
+) -> Iterator[RejectSink]:
     """A sink that writes batches of the REJECT schema to the file, which is begun when the first one comes."""
     with ExitStack() as stack:
         writer: pq.ParquetWriter | None = None
 
         def sink(rejects: pa.RecordBatch, /) -> None:
             nonlocal writer
+            if not rejects.num_rows:
+                return
             if writer is None:
-                file = stack.enter_context(atomic_file(path))
+                file = stack.enter_context(create(path))
                 writer = stack.enter_context(pq.ParquetWriter(file, REJECT, compression="zstd"))
             writer.write_batch(rejects)
 

@@ -173,6 +173,18 @@ cdef class Sentences:
                     place = token + 2 * index + 1
                     self.values[place * self.width + number] = mixed[token]
 
+    @staticmethod
+    def joined(list attributes, list parts):
+        """Sentences that were encoded for the same attributes, one part after the other."""
+        cdef Sentences made, part
+        lengths = [part.lengths for part in parts]
+        made = Sentences(attributes, np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths])), {})
+        if parts:
+            made.values = np.concatenate([np.asarray(part.values) for part in parts])
+            made.heads = np.concatenate([np.asarray(part.heads) for part in parts])
+            made.labels = np.concatenate([np.asarray(part.labels) for part in parts])
+        return made
+
     @property
     def lengths(self):
         """Words per sentence."""

@@ -5,7 +5,7 @@ The arcs A are kept as a head and a label per word. Two extra places per array s
 "no such word" (n + 1, see `nobody`), so that features never need to ask whether a word exists.
 """
 
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 cdef enum Transition:
     SHIFT = 0
@@ -53,7 +53,7 @@ cdef struct Configuration:
     int32_t *open_previous
     int open_first
     int open_last
-    int changes                 # arcs added and taken away, from 1
+    int64_t changes             # arcs added and taken away, from 1
 
 
 cdef int reserve(Configuration *c, int n) except -1 nogil

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -103,6 +104,8 @@ class TrainingOptions:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainingOptions:
+        if not isinstance(values, Mapping):
+            raise TypeError("options are names with values")
         return cls(**{name: values[name] for name in cls.__dataclass_fields__ if name in values})
 
 
@@ -201,6 +204,7 @@ class Shard:
 
     sentences: Sentences
     learner: Learner
+    in_use: threading.Lock = field(default_factory=threading.Lock)  # a learner serves one thread at a time
 
 
 @dataclass(frozen=True)
@@ -216,9 +220,8 @@ class EpochReport:
 def prepare(batches: Iterable[pa.RecordBatch], options: TrainingOptions, found: Survey) -> Shard:
     """Encode the sentences of a shard; DataError for what is not a tree."""
     program = Program(found.templates(options))
-    table = pa.Table.from_batches(list(batches)).combine_chunks()
-    parts = table.to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
-    sentences = encoding.encode(parts[0], program.attributes, options.tag, found.label_list)
+    parts = [encoding.encode(batch, program.attributes, options.tag, found.label_list) for batch in batches]
+    sentences = Sentences.joined(program.attributes, parts)
     learner = Learner(
         program,
         len(found.label_list),
@@ -237,7 +240,8 @@ def prepare(batches: Iterable[pa.RecordBatch], options: TrainingOptions, found: 
 def train_epoch(weights: Weights, shard: Shard, epoch: int, number: int = 0) -> EpochReport:
     """Go through a shard once; the weights change in place. Epochs count from 1, shards from 0."""
     before = weights.steps
-    updates = shard.learner.epoch(weights, shard.sentences, epoch, number)
+    with shard.in_use:
+        updates = shard.learner.epoch(weights, shard.sentences, epoch, number)
     return EpochReport(epoch, number, weights.steps - before, updates)
 
 

@@ -32,9 +32,8 @@ def path(name: str) -> Path:
     """
     if name not in names():
         have = ", ".join(names()) or "none"
-        raise ModelError(
-            f"no model named {name} in the box (there is: {have}); give the path of a model file"
-        )
+        like = f"./{name}" if Path(name).is_file() else "the path of a model file"
+        raise ModelError(f"no model named {name} in the box (there is: {have}); give {like}")
     return _HERE / f"{name}{SUFFIX}"
 
 

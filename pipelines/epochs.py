@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from covington import training
+from covington import __version__, training
 from covington.errors import DataError, OptionError
 from covington.evaluation import Counts, count
 from covington.mixing import mix
@@ -35,6 +35,7 @@ from covington.pipelines.storage import (
     exists,
     is_local,
     join,
+    keep_apart,
     list_inputs,
     read_json,
     readable,
@@ -128,6 +129,7 @@ class Training:
 
     def begin(self, overwrite: bool = False) -> None:
         """Make the folder for the files between epochs, or find it as an earlier run of this training left it."""
+        keep_apart(list_inputs((*self.inputs, *self.dev)), self.model)
         description = self._description()
         path = join(self.folder, "training.json")
         earlier = read_json(path)
@@ -185,16 +187,21 @@ class Training:
             self._stay(epoch, weights)
         remove(parts)
 
-    def run_plain(self) -> Iterator[dict[str, Any]]:
-        """All epochs in this process, without Beam, for one shard; yields the record of every epoch."""
+    def run_plain(self, tell: Callable[[dict[str, Any]], object], overwrite: bool = False) -> dict[str, Any]:
+        """All of it in this process, without Beam, for one shard; `tell` gets the facts about every epoch."""
         assert self.shards == 1
-        yield from (done := self.records())
+        self.begin(overwrite)
+        done = self.records()
+        for record in done:
+            tell(record)
         epoch = len(done)
         weights = self._weights_before(epoch + 1)
         while epoch < self.options.epochs and not self.has_stopped(epoch + 1):
             epoch += 1
             report = training.train_epoch(weights, self._prepared(0), epoch, 0)
-            yield self._complete(epoch, weights, [report])
+            tell(self._complete(epoch, weights, [report]))
+        self.keep_model()
+        return self.finish()
 
     def keep_model(self) -> dict[str, Any]:
         """Put the model of the best or the last epoch in its place; returns the facts about that epoch."""
@@ -216,6 +223,7 @@ class Training:
         with _resident.lock:
             _resident.weights = None
             _resident.spare.clear()
+        prepared.cache_clear()
         return kept
 
     def has_stopped(self, epoch: int) -> bool:
@@ -278,6 +286,7 @@ class Training:
     def _description(self) -> dict[str, Any]:
         files = [list_inputs(inputs) for inputs in (self.inputs, self.dev) if inputs]
         return {
+            "version": __version__,
             "inputs": [[[file.path, file.size, file.modified] for file in part] for part in files],
             "options": self.options.to_dict(),
             "shards": self.shards,

@@ -29,7 +29,7 @@ class Model:
 
     def kept_in(self, folder: str) -> Model:
         """The same model as a copy that nobody writes to while workers map it; one in the box is safe already."""
-        if models.is_name(self.name) and not Path(self.name).exists():
+        if models.is_name(self.name):
             return self
         copy = Model(join(folder, f"model-{self.checksum}{models.SUFFIX}"), self.checksum)
         if not exists(copy.name):
@@ -50,7 +50,7 @@ class Model:
 
 def local_path(name: str, checksum: str | None = None) -> Path:
     """A file on this machine for a name in the box, a path or a URI."""
-    if models.is_name(name) and not Path(name).exists():
+    if models.is_name(name):
         return models.path(name)
     if is_local(name):
         path = Path(name)
@@ -63,7 +63,7 @@ def local_path(name: str, checksum: str | None = None) -> Path:
 def _fetched(uri: str, checksum: str | None) -> Path:
     """The copy of a remote model in this machine's cache; whoever comes first fetches it, the others wait."""
     folder = cache_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if checksum is None:
         # where the job is made the checksum is not known yet, and a copy of yesterday may be out of date
         with tempfile.TemporaryDirectory(dir=folder) as workshop:

@@ -26,6 +26,7 @@ from covington.pipelines.storage import (
     files_in,
     is_local,
     join,
+    keep_apart,
     read_json,
     remove,
     remove_folder,
@@ -59,7 +60,7 @@ class ParseJob:
             raise OptionError(f"the format must be one of {', '.join(FORMATS)}, not {self.format}")
         model = Model.pin(self.model)
         reading = ReadSentences(self.inputs, self.block_bytes, strict=self.strict)
-        self._keep_apart(reading)
+        keep_apart(reading.files, self.folder)
         done = self._begin(self._description(model, reading))
         reading.skip = frozenset(done)
         kept = model.kept_in(join(self.folder, WORK))
@@ -89,15 +90,6 @@ class ParseJob:
             "options": asdict(self.options) | {"threads": None},
             "block_bytes": self.block_bytes,
         }
-
-    def _keep_apart(self, reading: ReadSentences) -> None:
-        inside = [
-            file.name
-            for file in reading.files
-            if file.path.startswith(absolute(self.folder).rstrip("/") + "/")
-        ]
-        if inside:
-            raise OptionError(f"{inside[0]} is an input, so the output cannot go to {self.folder}")
 
     def _begin(self, description: dict[str, object]) -> dict[int, Report]:
         """Make the folder ready; returns the shards that an earlier run of the same job has done."""

@@ -29,7 +29,9 @@ from covington.errors import CovingtonError, JobError, OptionError, WorkerLostEr
 
 # Beam's own DirectRunner tries Prism first, a binary that it fetches from the network; these names
 # mean the runner inside this process instead, which is the one that reads --direct_* options.
-LOCAL_RUNNERS = frozenset({"DirectRunner", "BundleBasedDirectRunner", "FnApiRunner", "LocalRunner"})
+LOCAL_RUNNERS = frozenset(
+    {"directrunner", "switchingdirectrunner", "bundlebaseddirectrunner", "fnapirunner", "localrunner"}
+)
 
 _WHILE_RUNNING = re.compile(r" \[while running '.*?'\]$")
 _RAISED = re.compile(r"^covington\.errors\.(\w+): (.+?)(?: \[while running '.*?'\])?$", re.MULTILINE)
@@ -68,7 +70,7 @@ class Runner:
     @property
     def is_local(self) -> bool:
         name = PipelineOptions(list(self.flags)).view_as(StandardOptions).runner
-        return name is None or name.rpartition(".")[2] in LOCAL_RUNNERS
+        return name is None or name.rpartition(".")[2].lower() in LOCAL_RUNNERS
 
     def check(self) -> None:
         """Refuse options that neither covington nor Beam knows, before anything is read."""

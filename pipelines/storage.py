@@ -19,7 +19,9 @@ from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 
-from covington.errors import CovingtonError, DataError
+from covington.atomic import remember_name
+from covington.errors import CovingtonError, DataError, OptionError
+from covington.reject_file import ENDING as REJECTS_ENDING
 
 _GLOB = frozenset("*?[")
 #: The endings that make a file of a folder an input; a file that is named is read whatever its name.
@@ -42,11 +44,19 @@ def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
     found: dict[str, Entry] = {}
     for pattern in patterns:
         for entry in _entries(pattern):
-            found.setdefault(entry.path, entry)
+            found.setdefault(real(entry.path), entry)
     return [
-        InputFile(path, entry.size, ordinal, absolute(path), entry.modified)
-        for ordinal, (path, entry) in enumerate(found.items())
+        InputFile(entry.path, entry.size, ordinal, absolute(entry.path), entry.modified)
+        for ordinal, entry in enumerate(found.values())
     ]
+
+
+def keep_apart(inputs: Sequence[InputFile], output: str) -> None:
+    """Refuse an output that is an input, or a folder that holds one, by whatever way it was named."""
+    place = real(output)
+    for file in inputs:
+        if (real(file.path) + "/").startswith(place.rstrip("/") + "/"):
+            raise OptionError(f"{file.name} is an input, so the output cannot go to {output}")
 
 
 class Entry(NamedTuple):
@@ -74,7 +84,7 @@ def _entries(pattern: str) -> list[Entry]:
         if _GLOB & set(pattern):
             raise DataError("no file matches", source=pattern)
     folder = pattern.rstrip("/")
-    inside = _match(folder + "/**")
+    inside = _match((glob.escape(folder) if is_local(folder) else folder) + "/**")
     if not inside and not is_folder:
         raise DataError("no such file or folder", source=pattern)
     entries = [entry for entry in inside if _is_input(entry.path[len(folder) + 1 :])]
@@ -85,7 +95,7 @@ def _entries(pattern: str) -> list[Entry]:
 
 def _is_input(name: str) -> bool:
     """Names that start with a dot or an underscore are nobody's data: rejects, work in progress, markers."""
-    if any(part.startswith((".", "_")) for part in name.split("/")):
+    if any(part.startswith((".", "_")) for part in name.split("/")) or name.endswith(REJECTS_ENDING):
         return False
     for compression in COMPRESSIONS:
         name = name.removesuffix(compression)
@@ -129,6 +139,11 @@ def beam_files() -> Any:
 def is_local(path: str) -> bool:
     """Whether a path is on this machine, and not a URI."""
     return "://" not in path
+
+
+def real(path: str) -> str:
+    """The place that a path leads to, whatever links and dots it goes by; URIs are taken as they are."""
+    return os.path.realpath(path) if is_local(path) else path
 
 
 def absolute(path: str) -> str:
@@ -192,16 +207,28 @@ def whole_file(path: str, workshop: str | None = None) -> Iterator[IO[bytes]]:
                     file.flush()
                     os.fsync(file.fileno())
                 Path(temporary).replace(path)
+                remember_name(Path(path).parent)
             else:
                 with beam_files().create(temporary, compression_type="uncompressed") as file:
                     yield file
-                remove([path])
-                beam_files().rename([temporary], [path])
         except BaseException as error:
             remove([temporary])
             if isinstance(error, OSError) and error.errno is not None:
                 raise OSError(error.errno, error.strerror, path) from None
             raise
+        if not is_local(path):
+            _rename(temporary, path)
+
+
+def _rename(temporary: str, path: str) -> None:
+    """Give a complete file its name; at no time is there neither the old file nor the new one."""
+    try:
+        beam_files().rename([temporary], [path])
+    except OSError:  # BeamIOError is one
+        if not exists(path):
+            raise
+        remove([path])  # some filesystems do not rename over another file
+        beam_files().rename([temporary], [path])
 
 
 def write_json(path: str, value: object, workshop: str | None = None) -> None:

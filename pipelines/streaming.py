@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from covington import schemas
+from covington import parquet
 from covington.compression import decompressed
 from covington.conllu import count_sentences
+from covington.conllu_rejects import reject_batch
 from covington.endless import Endless
 from covington.errors import OptionError
-from covington.parquet import read_parquet, write_parquet
+from covington.parquet import write_parquet
 from covington.parser import Parser
 from covington.pipelines.blocks import byte_blocks, check_unchanged, kind_of
 from covington.pipelines.shards import Report, Shard, count_tokens
-from covington.pipelines.storage import InputFile, is_local, list_inputs, open_raw, readable, whole_file
+from covington.pipelines.storage import (
+    InputFile,
+    is_local,
+    keep_apart,
+    list_inputs,
+    open_raw,
+    readable,
+    whole_file,
+)
 from covington.pipelines.work import DEFAULTS, ParseOptions, parse_shard, parse_text, rejected
 from covington.progress import Progress
+from covington.reject_file import reject_file
 from covington.writing import write_conllu
 
 _BLOCK = 1 << 20  # bytes: small, so that a pipe gives its first trees soon
+_ROWS = 4_096  # of a table
 
 Job = Callable[[], Shard]
 CONLLU_ENDINGS = (".conllu", ".conllu.gz", ".conllu.bz2", ".conllu.xz", ".conllu.zst")
@@ -56,17 +66,18 @@ class ParseStream:
         """Read, parse and write; blocks are parsed by several threads and written in their order."""
         if "-" in self.inputs and len(self.inputs) > 1:
             raise OptionError("standard input cannot be joined with other inputs")
-        if self.output in self.inputs and self.output != "-":
-            raise OptionError(f"{self.output} is an input, so the output cannot go there")
+        files = [] if "-" in self.inputs else list_inputs(self.inputs)
+        if self.output != "-":
+            keep_apart(files, self.output)
         report = Report()
 
         def parsed() -> Iterator[pa.RecordBatch]:
             nonlocal report
-            with _Rejects(self.rejects) as rejects:
-                for shard in self._in_order(self._jobs(parser, bar)):
+            with reject_file(self.rejects, whole_file) if self.rejects else nullcontext(_forget) as keep:
+                for shard in self._in_order(self._jobs(files, parser, bar)):
                     if self.strict and shard.rejects.num_rows:
                         raise rejected(shard.rejects)
-                    rejects.write(shard.rejects)
+                    keep(shard.rejects)
                     report += _report(shard)
                     bar.tokens(count_tokens(shard.sentences))
                     yield shard.sentences
@@ -102,12 +113,10 @@ class ParseStream:
                 for future in waiting:
                     future.cancel()
 
-    def _jobs(self, parser: Parser, bar: _Bar) -> Iterator[Job]:
+    def _jobs(self, files: list[InputFile], parser: Parser, bar: _Bar) -> Iterator[Job]:
         options = replace(self.options, threads=1)
-        if self.inputs == ["-"]:
+        if "-" in self.inputs:
             yield from _text_jobs(sys.stdin.buffer, "-", parser, options)
-            return
-        files = list_inputs(self.inputs)
         bar.whole = sum(file.size for file in files)
         for file in files:
             if file.size == 0:
@@ -138,21 +147,17 @@ def _text_jobs(raw: IO[bytes] | _Counted, name: str, parser: Parser, options: Pa
 
 
 def _row_jobs(file: InputFile, parser: Parser, options: ParseOptions) -> Iterator[Job]:
-    found: list[pa.RecordBatch] = []
-    for batch in read_parquet(file.path, rejects=found.append):
-        rejects = _joined(found)
-        found.clear()
-        counted = batch.num_rows + rejects.num_rows
-        yield partial(parse_shard, Shard(0, 0, batch, rejects, counted), parser, options)
-    if found:
-        rejects = _joined(found)
-        empty = pa.RecordBatch.from_pylist([], schema=schemas.SENTENCE)
-        yield partial(parse_shard, Shard(0, 0, empty, rejects, rejects.num_rows), parser, options)
+    position = 0
+    with readable(file.path), open_raw(file.path) as raw:
+        for batch in parquet.rows(raw, file.name, _ROWS):
+            sentences, bad = parquet.sound_rows(batch, file.name, position)
+            shard = Shard(0, 0, sentences, reject_batch(bad), batch.num_rows)
+            yield partial(parse_shard, shard, parser, options)
+            position += batch.num_rows
 
 
-def _joined(rejects: list[pa.RecordBatch]) -> pa.RecordBatch:
-    table = pa.Table.from_batches(rejects, schema=schemas.REJECT).combine_chunks()
-    return (table.to_batches() or [pa.RecordBatch.from_pylist([], schema=schemas.REJECT)])[0]
+def _forget(rejects: pa.RecordBatch, /) -> None:
+    """They are counted, and nobody asked for a file."""
 
 
 def _report(shard: Shard) -> Report:
@@ -189,28 +194,3 @@ class _Counted:
         data = self._raw.read(size)
         self._bar.read(len(data))
         return data
-
-
-class _Rejects:
-    """A Parquet file of rejected sentences, begun when the first one comes."""
-
-    def __init__(self, path: str | None) -> None:
-        self._path = path
-        self._open = contextlib.ExitStack()
-        self._writer: pq.ParquetWriter | None = None
-
-    def write(self, rejects: pa.RecordBatch) -> None:
-        if not rejects.num_rows or self._path is None:
-            return
-        if self._writer is None:
-            file = self._open.enter_context(whole_file(self._path))
-            self._writer = self._open.enter_context(
-                pq.ParquetWriter(file, schemas.REJECT, compression="zstd", use_compliant_nested_type=True)
-            )
-        self._writer.write_batch(rejects)
-
-    def __enter__(self) -> _Rejects:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._open.__exit__(*error)  # type: ignore[arg-type]

@@ -80,13 +80,10 @@ class TrainJob:
 
     def run(self, tell: Callable[[dict[str, Any]], object] = lambda record: None) -> dict[str, Any]:
         """Train to the end; `tell` gets the facts about every epoch, also of those that were done before."""
-        self.work.begin(self.overwrite)
         if self.runner is None:
-            for record in self.work.run_plain():
-                tell(record)
-            self.work.keep_model()
-            return self.work.finish()
+            return self.work.run_plain(tell, self.overwrite)
         self.runner.check()
+        self.work.begin(self.overwrite)
         with _Watch(self.work, tell):
             self.runner.run(lambda pipeline: pipeline | TrainParser(self.work))
         return self.work.finish()

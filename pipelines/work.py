@@ -98,8 +98,7 @@ def _read_rows(task: Task) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
         for part, batch in enumerate(parquet.rows(raw, piece.file.name, BLOCK_ROWS, [piece.start])):
             block = wanted.get(part)
             if block is not None:
-                whole = parquet.checked(batch, piece.file.name, block.position)
-                good, bad = parquet.sorted_out(whole, piece.file.name, block.position)
+                good, bad = parquet.sound_rows(batch, piece.file.name, block.position)
                 yield good, reject_batch(bad)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 VERSION = 1
+MOST_WORDS = 65_535  # of a sentence: what the `head` column can number
 
 _strings = pa.list_(pa.string())
 

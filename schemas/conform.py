@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from covington.errors import DataError
-from covington.schemas import PARSE, SENTENCE
+from covington.schemas import MOST_WORDS, PARSE, SENTENCE
 
 _LISTS = (
     pa.types.is_list,
@@ -20,15 +22,17 @@ _LISTS = (
 _KEEPS_UNDERSCORE = ("tokens", "comments", "flags")  # elsewhere `_` is a missing value
 
 
-def conform(batch: pa.RecordBatch, source: str | None = None, first_position: int = 0) -> pa.RecordBatch:
-    """The batch with the columns and types of SENTENCE, and those of PARSE that it has.
+def conform(
+    batch: pa.RecordBatch, source: str | None = None, first_position: int = 0, parsed: Collection[str] = ()
+) -> pa.RecordBatch:
+    """The batch with the columns and types of SENTENCE, and those of PARSE that it has or that are in `parsed`.
 
     Only `tokens` must be there. Columns that the schemas do not know are left out. `source` and
     `first_position` fill the columns of that name where the table has none.
     """
-    if batch.schema.equals(SENTENCE):
+    if not parsed and batch.schema.equals(SENTENCE):
         return batch
-    fields = [*SENTENCE, *(field for field in PARSE if field.name in batch.schema.names)]
+    fields = [*SENTENCE, *(field for field in PARSE if field.name in (*batch.schema.names, *parsed))]
     if [*batch.schema] == fields:
         return batch
     require_tokens(batch.schema.names, source)
@@ -84,6 +88,36 @@ def _refuse_numbers(type_: pa.DataType) -> None:
         raise TypeError("numbers: class labels must be turned into their names first")
 
 
+def unfit_heads(batch: pa.RecordBatch) -> Any:
+    """Which rows have a head that cannot be the number of a word, and is not missing either."""
+    unfit = np.zeros(batch.num_rows, dtype=bool)
+    if "head" not in batch.schema.names or not any(is_list(batch.column("head").type) for is_list in _LISTS):
+        return unfit
+    lists = _lists(batch.column("head"))
+    values = lists.flatten()
+    if pa.types.is_integer(values.type):
+        fits = pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, MOST_WORDS))
+    elif pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        is_number = pc.match_substring_regex(values, "^0*[0-9]{1,5}$")
+        numbers = pc.if_else(is_number, values, pa.scalar("0", values.type)).cast(pa.int64())
+        is_missing = pc.is_in(values, pa.array(["_", ""], values.type))
+        fits = pc.or_(is_missing, pc.and_(is_number, pc.less_equal(numbers, MOST_WORDS)))
+    else:
+        return unfit
+    rows = np.repeat(np.arange(len(lists)), pc.fill_null(lists.value_lengths(), 0))
+    unfit[rows[~np.asarray(pc.fill_null(fits, True))]] = True
+    return unfit
+
+
+def without_heads(batch: pa.RecordBatch, rows: Any) -> pa.RecordBatch:
+    """The batch without the heads of some rows."""
+    if not rows.any():
+        return batch
+    heads = batch.column("head")
+    kept = pc.if_else(pa.array(~rows), heads, pa.scalar(None, heads.type))
+    return batch.set_column(batch.schema.get_field_index("head"), "head", kept)
+
+
 def _heads(array: pa.Array) -> pa.Array:
     """Heads as 16-bit numbers; written as text they are read, and `_` or nothing is null."""
     if pa.types.is_null(array.type):
@@ -109,8 +143,9 @@ def _without_underscores(values: pa.Array) -> pa.Array:
 def _with_values(lists: pa.ListArray, change: object) -> pa.ListArray:
     """The same lists of changed values."""
     assert callable(change)
-    values = change(lists.values)
-    if values is lists.values:
+    before = lists.values
+    values = change(before)
+    if values is before:
         return lists
     validity = lists.buffers()[0]
     buffers = [validity, lists.buffers()[1]]

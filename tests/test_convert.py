@@ -48,6 +48,31 @@ def test_folder_of_parquet(here: Path) -> None:
     assert Path("all.conllu").read_text() == GOOD.replace("one", "1") + GOOD.replace("one", "2")
 
 
+def test_parsed_and_plain_together(here: Path) -> None:
+    assert main(["parse", "a.conllu", "-o", "parsed.parquet"]) == 0
+    for inputs in (["a.conllu", "parsed.parquet"], ["parsed.parquet", "a.conllu"]):
+        assert main(["convert", *inputs, "-o", "both.parquet"]) == 0
+        flags = pq.read_table("both.parquet").column("flags").to_pylist()
+        assert [flag is None for flag in flags] == [name == "a.conllu" for name in inputs for _ in range(3)]
+        assert main(["train", *inputs, "-o", "self.covington", "--epochs", "1", "--overwrite"]) == 0
+
+
+def test_a_folder_of_files_with_different_columns(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("shards").mkdir()
+    assert main(["convert", "a.conllu", "-o", "shards/1.parquet"]) == 0
+    assert main(["parse", "a.conllu", "-o", "shards/2.parquet"]) == 0
+    assert main(["draw", "shards"]) == 0
+    assert capsys.readouterr().out
+
+
+def test_a_folder_without_sentences(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("shards").mkdir()
+    Path("none.conllu").write_text("")
+    assert main(["convert", "none.conllu", "-o", "shards/1.parquet"]) == 0
+    assert main(["draw", "shards"]) in (0, 1)
+    assert "Traceback" not in capsys.readouterr().err
+
+
 def test_rejects_are_told_and_kept(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.conllu").write_text(GOOD + BAD + GOOD)
     assert main(["convert", "a.conllu", "-o", "b.conllu"]) == 0

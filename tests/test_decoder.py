@@ -135,7 +135,7 @@ def test_parser_and_twin_agree(oracle: str, repairs: str, root: Root, tmp_path: 
     parsed: list[dict[str, Any]] = parser.parse(
         UNSEEN, single_root=False, gold=True, confidence=True, statistics=statistics
     ).to_pylist()
-    single = parser.parse(UNSEEN, single_root=True, threads=3).to_pylist()
+    single = parser.parse(UNSEEN, single_root=True, threads=3, confidence=True).to_pylist()
     rounded, total = rounded_weights(weights, parser.scale), Counter[str]()
     for index, row in enumerate(parsed):
         heads, labels, with_one_root, counts = greedy(
@@ -151,6 +151,10 @@ def test_parser_and_twin_agree(oracle: str, repairs: str, root: Root, tmp_path: 
             first if head == 0 and word != first else head for word, head in enumerate(heads, 1)
         ]
         assert single[index]["deprel"] == [label or found.root_label for label in with_one_root]
+        assert [margin is None for margin in single[index]["confidence"]] == [
+            label is None or (head == 0 and word != first)
+            for word, (head, label) in enumerate(zip(heads, labels, strict=True), 1)
+        ]
     assert (statistics.shift, statistics.no_arc) == (total["Shift"], total["NoArc"])
     assert (statistics.left_arc, statistics.right_arc) == (total["LeftArc"], total["RightArc"])
     for name in ("non_monotonic", "repairs_to_gold", "repairs_harmful"):

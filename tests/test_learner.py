@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from covington.recording import Recorder
@@ -102,3 +106,70 @@ def test_learner_and_twin_walk_together(oracle: str, repairs: str, accept: str, 
     )
     unit = np.gcd.reduce(arrays["weights"])
     assert table == [(c, w * unit, s * unit) for c, w, s in perceptron.table() if w or s]
+
+
+def random_batch(count: int, longest: int) -> pa.RecordBatch:
+    return batch(
+        *(
+            sentence(" ".join(forms), heads, " ".join(labels), " ".join(tags))
+            for forms, tags, heads, labels in random_sentences(count, longest)
+        )
+    )
+
+
+def test_a_learner_serves_one_thread_at_a_time() -> None:
+    data, options = random_batch(300, 12), TrainingOptions(templates="paper")
+    found = survey([data])
+    shard, alone = prepare([data], options, found), Weights(found.classes(options))
+    train_epoch(alone, shard, 1)
+    others = [Weights(alone.classes) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        reports = list(pool.map(lambda weights: train_epoch(weights, shard, 1), others))
+    assert len({report.updates for report in reports}) == 1
+    for other in others:
+        assert all(np.array_equal(value, other.arrays()[name]) for name, value in alone.arrays().items())
+
+
+def test_parts_are_joined_as_if_they_had_been_one() -> None:
+    data = random_batch(30, 8)
+    options, found = TrainingOptions(templates="rich"), survey([data])
+    parts = [data.slice(0, 11), data.slice(11, 0), data.slice(11, 1), data.slice(12)]
+    learnt = []
+    for batches in ([data], parts):
+        weights = Weights(found.classes(options))
+        train_epoch(weights, prepare(batches, options, found), 1)
+        learnt.append(weights.arrays())
+    assert all(np.array_equal(value, learnt[1][name]) for name, value in learnt[0].items())
+
+
+LITTLE_MEMORY = """
+import re, resource
+import pyarrow as pa
+from covington import training
+from covington.weights import Weights
+
+def shard(words):
+    heads, labels = [0] + [1] * (words - 1), ["root"] + [f"d{k % 200}" for k in range(words - 1)]
+    columns = {"tokens": ["w"] * words, "upos": ["N"] * words, "head": heads, "deprel": labels}
+    return pa.RecordBatch.from_pydict({name: [values] for name, values in columns.items()})
+
+options, data = training.TrainingOptions(templates="paper", epochs=1), [shard(300), shard(60_000)]
+found = training.survey(data)
+short, long = (training.prepare([one], options, found) for one in data)
+weights = Weights(found.classes(options))
+short.learner.epoch(weights, short.sentences, 1, 0)
+size = int(re.search(r"VmSize:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
+resource.setrlimit(resource.RLIMIT_AS, (size + (200 << 20), -1))
+try:
+    short.learner.epoch(weights, long.sentences, 1, 0)
+except MemoryError:
+    print("no memory")
+resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+print(short.learner.epoch(weights, short.sentences, 1, 0) >= 0)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is limited as on Linux")
+def test_a_learner_that_found_no_memory_learns_on() -> None:
+    done = subprocess.run([sys.executable, "-c", LITTLE_MEMORY], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n") == ["no memory", "True", ""]

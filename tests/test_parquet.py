@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -140,8 +141,9 @@ def test_multiword_tokens_with_fewer_fields(path: Path) -> None:
         ({"words": [["a"]]}, "no column 'tokens'.*the columns are: words"),
         ({"tokens": ["a b"]}, "column 'tokens' is string where list"),
         ({"tokens": [["a"]], "upos": [[3]]}, "column 'upos' .* class labels"),
-        ({"tokens": [["a"]], "head": [["x"]]}, "column 'head'"),
-        ({"tokens": [["a"]], "head": [[-1]]}, "column 'head'"),
+        ({"tokens": [["a"]], "head": [["x"]]}, "a head is not the number of a word"),
+        ({"tokens": [["a"]], "head": [[-1]]}, "a head is not the number of a word"),
+        ({"tokens": [["a"]], "head": [[0.5]]}, "column 'head'"),
         ({"tokens": [["a"]], "head": [5]}, "column 'head'"),
         ({"tokens": [["a"]], "mwt": [{"id": ["1-2"]}]}, "column 'mwt'"),
     ],
@@ -151,6 +153,39 @@ def test_what_is_missing_or_wrong_is_told(path: Path, columns: dict[str, object]
     with pytest.raises(DataError, match=reason) as raised:
         read(path)
     assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("heads", "bad"),
+    [
+        ([[2, 0], [-1, 0], None, [0, 65_536], [0, None]], [1, 3]),
+        (
+            [["2", "0"], ["x", "0"], ["_", ""], ["0", "99999"], ["0", "1.0"], ["00", "-1"], [None, "02"]],
+            [1, 3, 4, 5],
+        ),
+    ],
+)
+def test_heads_that_are_no_numbers_of_words_are_rejected(
+    path: Path, heads: list[object], bad: list[int]
+) -> None:
+    pq.write_table(pa.table({"tokens": [["a", "b"]] * len(heads), "head": heads}), path)
+    rejects: list[pa.RecordBatch] = []
+    kept = pa.Table.from_batches(covington.read_parquet(path, rejects=rejects.append))
+    assert kept.column("position").to_pylist() == [row for row in range(len(heads)) if row not in bad]
+    told = pa.Table.from_batches(rejects).to_pylist()
+    assert [row["position"] for row in told] == bad
+    assert {row["reason"] for row in told} == {"a head is not the number of a word"}
+    assert [json.loads(row["raw"])["head"] for row in told] == [heads[row] for row in bad]
+
+
+def test_all_sentences_of_a_file_have_the_same_columns(path: Path) -> None:
+    plain = good()
+    parsed = plain.append_column("model", pa.repeat("m", plain.num_rows))
+    with pytest.raises(DataError, match="the same columns, not some with model"):
+        covington.write_parquet([plain, parsed], path)
+    assert not path.exists()
+    covington.write_parquet([plain, parsed], path, parsed=["model"])
+    assert pq.read_table(path).column("model").null_count == plain.num_rows
 
 
 def test_rows_that_do_not_fit_are_rejected(path: Path) -> None:

@@ -271,7 +271,9 @@ def test_every_row_is_followed_before_it_is_used(model: Path, tmp_path: Path, wh
         ("templates", ["Q9.w"]),
         ("templates", 5),
         ("options", {"oracle": "best"}),
+        ("options", []),
         ("scale", None),
+        ("scale", 10**400),
     ],
 )
 def test_metadata_that_does_not_fit_is_refused(model: Path, tmp_path: Path, key: str, value: object) -> None:

@@ -19,10 +19,10 @@ from typing import Any
 import pyarrow as pa
 
 from covington.errors import CovingtonError, OptionError
-from covington.parquet import write_parquet
+from covington.parquet import parse_columns, write_parquet
 from covington.progress import many
-from covington.reading import read_sentences
-from covington.reject_file import reject_file
+from covington.reading import read_sentences, sentence_files
+from covington.reject_file import ENDING, reject_file
 from covington.rejecting import RejectSink
 from covington.writing import write_conllu
 
@@ -52,12 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     conversion = Conversion(arguments.strict, not arguments.json)
-    rejects = arguments.rejects or ("" if arguments.output == "-" else f"{arguments.output}.rejects.parquet")
+    rejects = arguments.rejects or ("" if arguments.output == "-" else arguments.output + ENDING)
     with ExitStack() as stack:
         if rejects:
             conversion.sink = stack.enter_context(reject_file(rejects))
-        write = write_parquet if arguments.output.endswith(".parquet") else write_conllu
-        write(conversion.batches(arguments.inputs), arguments.output)
+        batches = conversion.batches(arguments.inputs)
+        if arguments.output.endswith(".parquet"):
+            write_parquet(batches, arguments.output, _parse_columns(arguments.inputs))
+        else:
+            write_conllu(batches, arguments.output)
     facts = {
         "output": arguments.output,
         "sentences": conversion.sentences,
@@ -95,6 +98,12 @@ class Conversion:
         self.rejects += rejects.num_rows
         if self.sink is not None:
             self.sink(rejects)
+
+
+def _parse_columns(inputs: list[str]) -> set[str]:
+    """What the parser has added to any of the inputs, so that the output has a place for it."""
+    files = [file for name in inputs if name != "-" for file in sentence_files(name)]
+    return parse_columns(file for file in files if file.endswith(".parquet"))
 
 
 def _check(arguments: argparse.Namespace) -> None:

@@ -18,6 +18,7 @@ from covington import models
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
 from covington.errors import CovingtonError, OptionError
 from covington.progress import Progress, clock, many
+from covington.reject_file import ENDING
 
 if TYPE_CHECKING:
     from covington.pipelines.shards import Report
@@ -98,7 +99,7 @@ def _one_file(arguments: argparse.Namespace, options: ParseOptions, progress: Pr
         )
     rejects = arguments.rejects
     if rejects is None and arguments.output != "-":
-        rejects = f"{arguments.output}.rejects.parquet"
+        rejects = arguments.output + ENDING
     stream = ParseStream(
         arguments.inputs,
         arguments.output,
@@ -159,5 +160,5 @@ def _where_rejects_are(arguments: argparse.Namespace) -> str:
     if not is_one_file(arguments.output):
         return f"see {arguments.output.rstrip('/')}/_rejects/"
     if arguments.rejects or arguments.output != "-":
-        return f"see {arguments.rejects or arguments.output + '.rejects.parquet'}"
+        return f"see {arguments.rejects or arguments.output + ENDING}"
     return "--rejects FILE keeps them, --strict stops at the first"

@@ -13,12 +13,15 @@ import json
 import os
 import sys
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
 from covington.errors import OptionError
 from covington.progress import clock
 from covington.training import ACCEPT, MIXING, TARGET, TrainingOptions
+
+if TYPE_CHECKING:
+    from covington.pipelines.epochs import Training
 
 EXAMPLE = """  covington train en_ewt-ud-train.conllu -o en.covington --dev en_ewt-ud-dev.conllu
   covington train corpus/ -o model.covington --shards 8 --epochs 30 --oracle upper"""
@@ -100,15 +103,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _train(work: Any, arguments: argparse.Namespace, teller: _Teller) -> dict[str, Any]:
+def _train(work: Training, arguments: argparse.Namespace, teller: _Teller) -> dict[str, Any]:
     flags = beam_flags(arguments)
     if work.shards == 1 and not flags:
-        work.begin(arguments.overwrite)
-        for record in work.run_plain():
-            teller(record)
-        work.keep_model()
-        kept: dict[str, Any] = work.finish()
-        return kept
+        return work.run_plain(teller, arguments.overwrite)
     from covington.pipelines.runner import Runner
     from covington.pipelines.train import TrainJob
 

@@ -25,12 +25,7 @@ SAMPLE = str(models.sample())
 def small_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The path of a model trained on the sample."""
     path = str(tmp_path_factory.mktemp("model") / "small.covington")
-    work = Training((SAMPLE,), path, options=TrainingOptions(epochs=3))
-    work.begin()
-    for _ in work.run_plain():
-        pass
-    work.keep_model()
-    work.finish()
+    Training((SAMPLE,), path, options=TrainingOptions(epochs=3)).run_plain(lambda record: None)
     return path
 
 

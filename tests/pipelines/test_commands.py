@@ -67,7 +67,7 @@ WRONG_CALLS = [
     (["parse", "{sample}", "-o", "{out}.conllu", "--runner", "DirectRunner"], "needs a folder"),
     (["parse", "-", "-o", "{out}"], "standard input can only be parsed to one file"),
     (["parse", "{sample}", "-o", "{out}", "--max-length", "0"], "max_length must be at least 1"),
-    (["parse", "{sample}", "-o", "{sample}"], "is an input, so the output cannot go there"),
+    (["parse", "{sample}", "-o", "{sample}"], "is an input, so the output cannot go to"),
     (["train", "{sample}", "-o", "{out}", "--keep", "best"], "give --dev"),
     (["train", "{sample}", "-o", "{out}", "--oracle", "delphi"], "is none of"),
     (["train", "{sample}", "-o", "{out}", "--shards", "0"], "at least 1"),

@@ -1,0 +1,124 @@
+"""Names of files: however a place is called, it is the same place, and nobody's data is written over."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from types import SimpleNamespace
+
+import pyarrow.parquet as pq
+import pytest
+
+import covington
+from covington.cli import main
+from covington.errors import ModelError, OptionError
+from covington.pipelines.epochs import Training
+from covington.pipelines.model import local_path
+from covington.pipelines.runner import Runner
+from covington.pipelines.storage import list_inputs
+from covington.pipelines.streaming import ParseStream
+from covington.pipelines.train import TrainJob
+from covington.training import TrainingOptions
+from tests.pipelines.conftest import SAMPLE
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with the sample in `data`, and another name for that folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.conllu").write_bytes(Path(SAMPLE).read_bytes())
+    (tmp_path / "link").symlink_to("data")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("source", "output"),
+    [
+        ("data", "data"),
+        ("link", "data"),
+        ("data/a.conllu", "link"),
+        ("data", "elsewhere/../data"),
+        ("data/a.conllu", "."),
+        ("./data/a.conllu", "data/a.conllu"),
+        ("link", "data/a.conllu"),
+        ("data/*.conllu", "link/a.conllu"),
+    ],
+)
+def test_an_output_is_never_an_input(
+    source: str, output: str, folder: Path, small_model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["parse", source, "-o", output, "--overwrite", "--model", small_model]) == 2
+    assert "is an input, so the output cannot go to" in capsys.readouterr().err
+    assert (folder / "data" / "a.conllu").read_bytes() == Path(SAMPLE).read_bytes()
+
+
+def test_a_model_is_not_written_over_its_treebank(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for place in ("data/a.conllu", "link/a.conllu"):
+        assert main(["train", "data", "-o", place, "--epochs", "1", "--overwrite"]) == 2
+        assert "is an input" in capsys.readouterr().err
+    assert (folder / "data" / "a.conllu").read_bytes() == Path(SAMPLE).read_bytes()
+
+
+def test_every_file_is_read_once(folder: Path) -> None:
+    found = list_inputs(["data/a.conllu", "./data/a.conllu", "link", str(folder / "data"), "d*/*.conllu"])
+    assert [file.name for file in found] == ["data/a.conllu"]
+
+
+def test_names_with_brackets_and_stars(folder: Path) -> None:
+    for name in ("data[1]", "what?", "st*r"):
+        (folder / name).mkdir()
+        (folder / name / "a.conllu").write_bytes(Path(SAMPLE).read_bytes())
+        assert [file.name for file in list_inputs([name])] == [f"{name}/a.conllu"]
+
+
+def test_rejects_are_no_input(folder: Path, small_model: str) -> None:
+    with (folder / "data" / "a.conllu").open("a") as file:
+        file.write("# sent_id = bad\n1\tno tabs\n\n")
+    (folder / "out").mkdir()
+    for output in ("out/a.conllu", "out/b.parquet"):
+        assert main(["parse", "data", "-o", output, "--model", small_model]) == 0
+    assert len(list((folder / "out").glob("*.rejects.parquet"))) == 2
+    assert [file.name for file in list_inputs(["out"])] == ["out/a.conllu", "out/b.parquet"]
+    assert main(["convert", "out", "-o", "again.parquet"]) == 0
+    assert sum(batch.num_rows for batch in covington.read_parquet(folder / "again.parquet")) == 42
+
+
+def test_a_plain_name_is_a_model_in_the_box(folder: Path) -> None:
+    (folder / "en_ewt").mkdir()
+    assert local_path("en_ewt").name == "en_ewt.covington"
+    (folder / "mine").write_bytes(b"")
+    with pytest.raises(ModelError, match=r"give \./mine"):
+        local_path("mine")
+    assert local_path("./mine") == Path("mine")
+
+
+def test_standard_input_is_any_sequence(
+    small_model: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(Path(SAMPLE).read_bytes())))
+    work = ParseStream(("-",), str(tmp_path / "out.conllu"))
+    assert work.run(covington.Parser.load(small_model)).sentences == 42
+
+
+def test_sources_have_the_same_name_by_every_way(folder: Path, small_model: str) -> None:
+    assert main(["convert", "data/a.conllu", "-o", "a.parquet"]) == 0
+    pq.write_table(pq.read_table("a.parquet").drop_columns(["source"]), "plain.parquet")
+    for output in ("one.parquet", "many"):
+        assert main(["parse", "plain.parquet", "-o", output, "--model", small_model]) == 0
+        assert set(pq.read_table(output).column("source").to_pylist()) == {"plain.parquet"}
+
+
+@pytest.mark.parametrize("name", ["DirectRunner", "directrunner", "SwitchingDirectRunner", "a.b.FnApiRunner"])
+def test_names_of_local_runners(name: str) -> None:
+    assert Runner(("--runner", name)).is_local
+
+
+def test_a_wrong_option_takes_nothing_away(folder: Path) -> None:
+    begun = Training(("data",), "m.covington", options=TrainingOptions(epochs=2))
+    begun.begin()
+    before = sorted(Path(begun.folder).iterdir())
+    other = Training(("data",), "m.covington", options=TrainingOptions(epochs=3), shards=2)
+    with pytest.raises(OptionError, match="no_such_option"):
+        TrainJob(other, Runner(("--no_such_option=1",)), overwrite=True).run()
+    assert sorted(Path(begun.folder).iterdir()) == before

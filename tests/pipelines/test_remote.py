@@ -1,0 +1,125 @@
+"""Everything may be on another filesystem that Beam knows: inputs, model, outputs, files between epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from covington import models
+from covington.cli import main
+from covington.errors import CovingtonError
+from covington.parquet import write_parquet
+from covington.pipelines.storage import whole_file
+from covington.reading import read_sentences
+
+from . import shelf
+
+SAMPLE = Path(models.sample())
+
+
+@pytest.fixture(autouse=True)
+def an_empty_shelf() -> Iterator[None]:
+    shelf.things.clear()
+    yield
+    shelf.things.clear()
+    shelf.trouble.clear()
+
+
+def put(source: Path, name: str) -> str:
+    shelf.things[f"shelf://store/{name}"] = source.read_bytes()
+    return f"shelf://store/{name}"
+
+
+def rows(content: list[bytes]) -> list[dict[str, object]]:
+    """The rows of Parquet files, but for where they came from."""
+    tables = [pq.read_table(pa.BufferReader(data)) for data in content]
+    table = pa.concat_tables(tables).sort_by([("source", "ascending"), ("position", "ascending")])
+    return table.drop_columns(["source"]).to_pylist()
+
+
+def on_the_shelf(prefix: str, ending: str) -> list[bytes]:
+    return [
+        data
+        for path, data in sorted(shelf.things.items())
+        if path.startswith(prefix) and path.endswith(ending)
+    ]
+
+
+def test_parse_to_shards(corpus: Path, small_model: str, tmp_path: Path) -> None:
+    for file in corpus.iterdir():
+        put(file, f"corpus/{file.name}")
+    model = put(Path(small_model), "small.covington")
+    assert main(["parse", "shelf://store/corpus", "-o", "shelf://store/out", "--model", model]) == 0
+    assert main(["parse", str(corpus), "-o", str(tmp_path / "out"), "--model", small_model]) == 0
+    here = [path.read_bytes() for path in sorted((tmp_path / "out").glob("*.parquet"))]
+    assert rows(on_the_shelf("shelf://store/out/shard-", ".parquet")) == rows(here)
+    assert on_the_shelf("shelf://store/out/_rejects/", ".parquet")
+    assert (
+        not on_the_shelf("shelf://store/out/_work", "") and "shelf://store/out/_summary.json" in shelf.things
+    )
+
+
+@pytest.mark.parametrize("format", ["conllu", "parquet"])
+def test_parse_to_one_file(format: str, corpus: Path, small_model: str, tmp_path: Path) -> None:
+    if format == "parquet":
+        table = tmp_path / "c.parquet"
+        write_parquet(read_sentences(SAMPLE), table)
+    else:
+        table = corpus / "c.conllu"
+    source = put(table, f"in/c.{format}")
+    assert main(["parse", source, "-o", "shelf://store/out/c.parquet", "--model", small_model]) == 0
+    assert main(["parse", str(table), "-o", str(tmp_path / "here.parquet"), "--model", small_model]) == 0
+    assert rows([shelf.things["shelf://store/out/c.parquet"]]) == rows(
+        [(tmp_path / "here.parquet").read_bytes()]
+    )
+    assert ("shelf://store/out/c.parquet.rejects.parquet" in shelf.things) == (format == "conllu")
+
+
+def test_train_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sample = put(SAMPLE, "sample.conllu")
+    options = ["--epochs", "2", "--shards", "2"]
+    assert main(["train", sample, "-o", "shelf://store/made.covington", "--dev", sample, *options]) == 0
+    here = tmp_path / "made.covington"
+    assert main(["train", str(SAMPLE), "-o", str(here), "--dev", str(SAMPLE), *options]) == 0
+    assert shelf.things["shelf://store/made.covington"] == here.read_bytes()
+    assert not on_the_shelf("shelf://store/made.covington.training", "")
+    parse = ["parse", sample, "-o", "shelf://store/parsed", "--model", "shelf://store/made.covington"]
+    assert main(parse) == 0
+    capsys.readouterr()
+    assert main(["evaluate", sample, "shelf://store/parsed"]) == 0
+    assert "LAS" in capsys.readouterr().out
+
+
+def test_an_output_is_not_an_input(capsys: pytest.CaptureFixture[str]) -> None:
+    source = put(SAMPLE, "in/sample.conllu")
+    for output in ("shelf://store/in/sample.conllu", "shelf://store/in"):
+        assert main(["parse", source, "-o", output, "--overwrite"]) == 2
+        assert "is an input" in capsys.readouterr().err
+    assert shelf.things == {source: SAMPLE.read_bytes()}
+
+
+def test_a_file_is_replaced_where_names_cannot_be_taken_twice() -> None:
+    shelf.things["shelf://store/x/file"] = b"old"
+    shelf.trouble.add("overwrite")
+    with whole_file("shelf://store/x/file") as file:
+        file.write(b"new")
+    assert shelf.things == {"shelf://store/x/file": b"new"}
+
+
+def test_an_old_file_stays_until_there_is_a_new_one() -> None:
+    shelf.things["shelf://store/x/file"] = b"old"
+    shelf.trouble.add("rename")
+    with pytest.raises(CovingtonError, match="503"), whole_file("shelf://store/x/file") as file:
+        file.write(b"new")
+    assert b"new" in shelf.things.values()
+
+
+def test_what_fails_leaves_nothing_behind() -> None:
+    with pytest.raises(RuntimeError), whole_file("shelf://store/x/file") as file:
+        file.write(b"ne")
+        raise RuntimeError
+    assert not shelf.things
