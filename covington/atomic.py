@@ -12,12 +12,13 @@ from typing import IO
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A binary file that takes its name only if the block ends well; otherwise nothing is left behind.
+    """A binary file that takes its name only if the block ends well; its folder is made, but otherwise nothing is left.
 
     A failing disk is reported under the name the caller knows, not under the temporary one.
     """
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    target.parent.mkdir(parents=True, exist_ok=True)
     try:
         with temporary.open("xb") as file:
             yield file

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -17,17 +18,23 @@ COMMANDS = {
     "train": "train a model on treebanks, on one machine or in shards",
     "evaluate": "score one or several parses against gold trees",
     "convert": "turn CoNLL-U into Parquet, or Parquet into CoNLL-U",
-    "info": "print the card of a model",
+    "info": "print what is in a model file",
     "bounds": "compare the loss bounds with the exact loss",
     "compare": "train and compare the five oracles",
     "draw": "draw dependency trees",
     "trace": "show the transitions of a sentence, step by step",
 }
 
+# arguments that name files, in all commands
+READ = ("input", "inputs", "gold", "system", "treebank", "dev", "model")
+WRITTEN = ("output", "json", "html", "rejects")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; 0 when all is well, 1 for bad data, 2 for a wrong call."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # of a terminal that has no arcs to draw with
     parser = argparse.ArgumentParser(
         prog="covington",
         description="Dependency trees for whole corpora.",
@@ -71,7 +78,22 @@ def _run(parser: argparse.ArgumentParser, arguments: list[str]) -> int:
     if rest and not getattr(parsed, "takes_beam_options", False):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     parsed.beam_options = rest
+    _keep_inputs(parsed)
     return int(parsed.run(parsed))
+
+
+def _keep_inputs(parsed: argparse.Namespace) -> None:
+    """No command writes over a file that it reads, whatever names the two are given by."""
+    read = {os.path.realpath(name): name for name in _names(parsed, READ)}
+    for name in _names(parsed, WRITTEN):
+        if (given := read.get(os.path.realpath(name))) is not None and os.path.isfile(name):  # noqa: PTH113
+            raise OptionError(f"{given} is an input, so the output cannot go to {name}")
+
+
+def _names(parsed: argparse.Namespace, arguments: Sequence[str]) -> list[str]:
+    values = [getattr(parsed, argument, None) for argument in arguments]
+    lists = [value if isinstance(value, list) else [value] for value in values]
+    return [name for names in lists for name in names if isinstance(name, str) and name != "-"]
 
 
 def _complain(message: object, code: int) -> int:

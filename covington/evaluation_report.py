@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from covington import report
-from covington.plots import Series, bar_plot, line_plot, number_text, signed
+from covington.plots import Series, bar_plot, line_plot, score_text, signed
 from covington.progress import many
 
 Scores = dict[str, Any]
@@ -58,7 +58,7 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 def _text(cell: object) -> str:
     if cell is None or isinstance(cell, float):
-        return number_text(cell)
+        return score_text(cell)
     return f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 
@@ -155,7 +155,7 @@ def _summary(systems: list[Scores]) -> str:
     rows = [[system["name"], *(value(system, path) for _, path in COLUMNS)] for system in systems]
     table = report.table(["system", *(title for title, _ in COLUMNS)], rows, best=best_cells(rows))
     shown = [("UAS", "uas"), ("LAS", "las"), ("CLAS", "clas"), ("exact match", "exact_match")]
-    cards = report.cards([(title, number_text(systems[0][key])) for title, key in shown])
+    cards = report.cards([(title, score_text(systems[0][key])) for title, key in shown])
     return (cards if len(systems) == 1 else "") + table + report.paragraph(READING)
 
 

@@ -102,6 +102,10 @@ class Parser:
         every arc gets the score margin by which its transition won (no probability; null where none built the
         arc). With `gold` the trees in the batch are used for the error-analysis counts in `statistics`.
         """
+        if not isinstance(batch, pa.RecordBatch):
+            raise TypeError(
+                f"a RecordBatch is parsed, not a {type(batch).__name__}; Table.to_batches() gives some"
+            )
         if threads < 1:
             raise OptionError(f"threads {threads} must be 1 or more")
         longest = MOST_WORDS if max_length is None else min(max_length, MOST_WORDS)

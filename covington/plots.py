@@ -100,6 +100,11 @@ def number_text(value: float | None) -> str:
     return f"{value:,.0f}" if float(value).is_integer() and abs(value) != 100 else f"{value:,.2f}"
 
 
+def score_text(value: float | None) -> str:
+    """A number in a table: always two decimals, so that the points stand in line; a dash for nothing."""
+    return "–" if value is None or math.isnan(value) else f"{value:,.2f}"
+
+
 def signed(points: float) -> str:
     """A difference, with its sign."""
     text = f"{points:+.2f}".replace("-", "−")

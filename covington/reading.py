@@ -16,8 +16,13 @@ from covington.compression import decompressed
 from covington.conllu import SentenceBuilder
 from covington.errors import DataError
 from covington.parquet import read_parquet
-from covington.reject_file import ENDING
+from covington.reject_file import ENDING as REJECTS
 from covington.rejecting import RejectSink, judged
+
+#: The endings that make a file of a folder an input; a file that is named is read whatever its name.
+ENDINGS = (".conllu", ".conll", ".parquet")
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+NO_INPUT = "no CoNLL-U or Parquet file in this folder"
 
 PathOrFile = str | os.PathLike[str] | IO[bytes]
 
@@ -53,7 +58,7 @@ def read_sentences(
     strict: bool = False,
     rejects: RejectSink | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Read Parquet (a file that ends in `.parquet`, or a folder of them) or else CoNLL-U."""
+    """Read Parquet (a file that ends in `.parquet`) or else CoNLL-U; of a folder, all files that have sentences."""
     if not isinstance(path_or_file, (str, os.PathLike)):
         yield from read_conllu(path_or_file, batch_size=batch_size, strict=strict, rejects=rejects)
         return
@@ -75,13 +80,27 @@ def read_in_order(path: str) -> Iterator[pa.RecordBatch]:
 
 
 def sentence_files(path: str | os.PathLike[str]) -> list[str]:
-    """The file itself, or the Parquet files of a folder in the order of their names."""
-    if not Path(path).is_dir():
+    """The file itself, or the files with sentences in a folder and below it, in the order of their names."""
+    folder = Path(path)
+    if not folder.is_dir():
         return [os.fspath(path)]
-    files = sorted(str(file) for file in Path(path).glob("*.parquet") if not file.name.endswith(ENDING))
+    inside = [file for file in folder.rglob("*") if is_input(file.relative_to(folder).as_posix())]
+    files = sorted(str(file) for file in inside if file.is_file())
     if not files:
-        raise DataError("the folder holds no .parquet files", source=os.fspath(path))
+        raise DataError(NO_INPUT, source=os.fspath(path))
     return files
+
+
+def is_input(name: str) -> bool:
+    """Whether a file in a folder has sentences, by its path from there.
+
+    Names that start with a dot or an underscore are nobody's data: work in progress, markers, rejects.
+    """
+    if any(part.startswith((".", "_")) for part in name.split("/")) or name.endswith(REJECTS):
+        return False
+    for compression in COMPRESSIONS:
+        name = name.removesuffix(compression)
+    return name.endswith(ENDINGS)
 
 
 @contextmanager

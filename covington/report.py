@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from covington.atomic import atomic_file
-from covington.plots import number_text
+from covington.plots import score_text
 
 # Series colours follow Okabe and Ito (2008): told apart with any colour vision, and lighter in the dark.
 STYLE = """
@@ -136,7 +136,7 @@ def table(
 def cell(value: object) -> str:
     """Any value as escaped text."""
     if value is None or isinstance(value, float):
-        return number_text(value)
+        return score_text(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return escape(str(value))

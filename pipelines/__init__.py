@@ -32,3 +32,7 @@ def __getattr__(name: str) -> object:
     value = getattr(importlib.import_module(f"covington.pipelines.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return __all__

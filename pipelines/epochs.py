@@ -130,12 +130,14 @@ class Training:
     def begin(self, overwrite: bool = False) -> None:
         """Make the folder for the files between epochs, or find it as an earlier run of this training left it."""
         keep_apart(list_inputs((*self.inputs, *self.dev)), self.model)
+        if is_local(self.model) and Path(self.model).is_dir():
+            raise OptionError(f"{self.model} is a folder, so the model cannot have this name")
         description = self._description()
         path = join(self.folder, "training.json")
         earlier = read_json(path)
         if earlier == description:
             return
-        if earlier is not None and not overwrite:
+        if earlier is not None and not overwrite and self.records():
             raise OptionError(
                 f"{self.folder} holds a training that was not finished, with other inputs or options;"
                 " --overwrite begins anew"
@@ -154,6 +156,8 @@ class Training:
             raise DataError("there are no sentences to learn from", source=", ".join(self.inputs))
         found.label_list  # noqa: B018 (an error here is better than an error in a worker)
         found.templates(self.options)
+        if self.dev and not any(batch.num_rows for batch in read_all(self.dev)):
+            raise DataError("there are no sentences to score the model on", source=", ".join(self.dev))
         write_json(path, found.to_dict())
         return found
 

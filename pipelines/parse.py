@@ -12,11 +12,12 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import apache_beam as beam
 
 from covington import __version__, models
-from covington.errors import CovingtonError, OptionError
+from covington.errors import OptionError
 from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model
 from covington.pipelines.runner import LOCAL, Runner
@@ -29,11 +30,10 @@ from covington.pipelines.storage import (
     keep_apart,
     read_json,
     remove,
-    remove_folder,
     write_json,
 )
 from covington.pipelines.transforms import ParseSentences, ReadSentences, WriteSentences
-from covington.pipelines.work import DEFAULTS, FORMATS, REJECTS, SUMMARY, WORK, ParseOptions, read_mark
+from covington.pipelines.work import DEFAULTS, FORMATS, WORK, ParseOptions, close_folder, is_ours, read_mark
 from covington.progress import Progress
 
 
@@ -71,14 +71,14 @@ class ParseJob:
                 pipeline
                 | "ReadSentences" >> reading
                 | "ParseSentences" >> ParseSentences(kept, self.options)
-                | "WriteSentences" >> WriteSentences(self.folder, self.format)
+                | "WriteSentences" >> WriteSentences(self.folder, self.format, in_parts=True)
                 | "KeepTotal" >> beam.Map(lambda report: write_json(total, report.to_dict()))
             )
 
         with _Watch(self.folder, Report.sum(done.values()), progress):
             runner.run(build)
         report = Report.from_dict(read_json(total)) + Report.sum(done.values())
-        return self._finish(report, model)
+        return close_folder(report, self.folder, {"model": model.checksum})
 
     def _description(self, model: Model, reading: ReadSentences) -> dict[str, object]:
         """What must be the same for a job to go on where another one stopped."""
@@ -93,6 +93,8 @@ class ParseJob:
 
     def _begin(self, description: dict[str, object]) -> dict[int, Report]:
         """Make the folder ready; returns the shards that an earlier run of the same job has done."""
+        if is_local(self.folder) and Path(self.folder).is_file():
+            raise OptionError(f"{self.folder} is a file, so it cannot be the folder for the output")
         record = join(self.folder, WORK, "job.json")
         earlier = read_json(record)
         if earlier == description:
@@ -106,25 +108,9 @@ class ParseJob:
                 else "is not empty"
             )
             raise OptionError(f"{self.folder} {state}; --overwrite replaces what is there")
-        remove([path for path in present if _is_ours(path[len(self.folder.rstrip("/")) + 1 :])])
+        remove([path for path in present if is_ours(path, self.folder)])
         write_json(record, description)
         return {}
-
-    def _finish(self, report: Report, model: Model) -> Report:
-        if not report.adds_up:
-            raise CovingtonError(
-                f"{self.folder} is not complete: of {report.counted} sentences {report.sentences} came out,"
-                f" {report.rejects} were rejected, in {report.shards} of {report.of} shards"
-            )
-        facts = report.to_dict() | {"model": model.checksum, "version": __version__}
-        write_json(join(self.folder, SUMMARY), facts)
-        remove_folder(join(self.folder, WORK))
-        return report
-
-
-def _is_ours(name: str) -> bool:
-    """Whether a file in the output folder is one that an earlier job made."""
-    return name.startswith((f"{WORK}/", f"{REJECTS}/", "shard-")) or name == SUMMARY
 
 
 class _Watch:

@@ -84,6 +84,17 @@ class Runner:
         # the options of a cluster are checked by the cluster, which may know more than Beam's Python side
         if unknown and self.is_local:
             raise OptionError(f"unrecognized arguments: {' '.join(unknown)}")
+        options = PipelineOptions(list(self.flags))
+        if self.is_local:
+            workers = options.view_as(DirectOptions).direct_num_workers
+            if workers < 0:
+                raise OptionError(f"--direct_num_workers must be 0 or more, not {workers}")
+            return
+        name = options.view_as(StandardOptions).runner
+        try:
+            beam.runners.runner.create_runner(name)
+        except Exception as error:
+            raise OptionError(f"Beam cannot use the runner {name}: {str(error).splitlines()[0]}") from None
 
     def run(self, build: Callable[[beam.Pipeline], object]) -> None:
         """Build the graph, run it to its end, and turn what went wrong into one sentence."""

@@ -21,12 +21,9 @@ import pyarrow as pa
 
 from covington.atomic import remember_name
 from covington.errors import CovingtonError, DataError, OptionError
-from covington.reject_file import ENDING as REJECTS_ENDING
+from covington.reading import NO_INPUT, is_input
 
 _GLOB = frozenset("*?[")
-#: The endings that make a file of a folder an input; a file that is named is read whatever its name.
-ENDINGS = (".conllu", ".conll", ".parquet")
-COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 
 
 class InputFile(NamedTuple):
@@ -43,7 +40,7 @@ def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
     """The files that `patterns` (files, folders, globs) stand for, each once, in the order given."""
     found: dict[str, Entry] = {}
     for pattern in patterns:
-        for entry in _entries(pattern):
+        for entry in entries(pattern):
             found.setdefault(real(entry.path), entry)
     return [
         InputFile(entry.path, entry.size, ordinal, absolute(entry.path), entry.modified)
@@ -67,54 +64,51 @@ class Entry(NamedTuple):
     modified: float
 
 
-def _entries(pattern: str) -> list[Entry]:
+def entries(pattern: str) -> list[Entry]:
+    """The files that a file, folder or glob stands for."""
     place = Path(pattern) if is_local(pattern) else None
     if place is not None and place.exists() and not place.is_dir():
         if not place.is_file():
             raise DataError(
-                "is no file that can be read twice; with a file name after -o it can be a stream",
+                "is no plain file, and would have to be read twice; a stream is read as standard input, which is `-`",
                 source=pattern,
             )
         return [_entry(pattern)]
     is_folder = place is not None and place.is_dir()
     if not is_folder:
-        entries = _match(pattern)
-        if entries:
-            return entries
+        found = _match(pattern)
+        if found:
+            return found
         if _GLOB & set(pattern):
             raise DataError("no file matches", source=pattern)
     folder = pattern.rstrip("/")
     inside = _match((glob.escape(folder) if is_local(folder) else folder) + "/**")
     if not inside and not is_folder:
         raise DataError("no such file or folder", source=pattern)
-    entries = [entry for entry in inside if _is_input(entry.path[len(folder) + 1 :])]
-    if not entries:
-        raise DataError("no CoNLL-U or Parquet file in this folder", source=pattern)
-    return entries
-
-
-def _is_input(name: str) -> bool:
-    """Names that start with a dot or an underscore are nobody's data: rejects, work in progress, markers."""
-    if any(part.startswith((".", "_")) for part in name.split("/")) or name.endswith(REJECTS_ENDING):
-        return False
-    for compression in COMPRESSIONS:
-        name = name.removesuffix(compression)
-    return name.endswith(ENDINGS)
+    found = [entry for entry in inside if is_input(entry.path[len(folder) + 1 :])]
+    if not found:
+        raise DataError(NO_INPUT, source=pattern)
+    return found
 
 
 def _match(pattern: str) -> list[Entry]:
     """The files that fit a pattern, sorted; `**` stands for any number of folders."""
     if is_local(pattern):
-        found = glob.glob(pattern, recursive=True)  # noqa: PTH207 (pathlib has no globs from the root)
-        return [_entry(path) for path in sorted(found) if Path(path).is_file()]
+        paths = glob.glob(pattern, recursive=True)  # noqa: PTH207 (pathlib has no globs from the root)
+        return [_entry(path) for path in sorted(paths) if Path(path).is_file()]
     with readable(pattern):
-        entries = beam_files().match([pattern])[0].metadata_list
+        found = beam_files().match([pattern])[0].metadata_list
     return sorted(
-        Entry(str(one.path), one.size_in_bytes, one.last_updated_in_seconds or 0.0) for one in entries
+        Entry(str(one.path), one.size_in_bytes, one.last_updated_in_seconds or 0.0) for one in found
     )
 
 
 def _entry(path: str) -> Entry:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        name = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
+        raise DataError("its name is not in UTF-8: give it another", source=name) from None
     found = Path(path).stat()
     return Entry(path, found.st_size, found.st_mtime)
 
@@ -165,6 +159,13 @@ def readable(path: str) -> Iterator[None]:
         raise CovingtonError(f"{error.filename or path}: {_reason(error)}") from None
     except (EOFError, lzma.LZMAError, zlib.error, json.JSONDecodeError, pa.ArrowException) as error:
         raise CovingtonError(f"{path}: {_reason(error)}") from None
+    except ValueError as error:
+        if "get filesystem" not in str(error):  # what Beam says of a scheme that it has no filesystem for
+            raise
+        raise CovingtonError(
+            f"{path}: nothing here reads {path.partition(':')[0]}://; apache-beam[gcp], [aws] and [hadoop] bring"
+            " gs://, s3:// and hdfs://"
+        ) from None
 
 
 def _reason(error: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections import deque
@@ -48,7 +49,15 @@ CONLLU_ENDINGS = (".conllu", ".conllu.gz", ".conllu.bz2", ".conllu.xz", ".conllu
 
 def is_one_file(output: str) -> bool:
     """Whether an OUTPUT is the name of one file, or of standard output, and not of a folder."""
-    return output == "-" or output.endswith((*CONLLU_ENDINGS, ".parquet"))
+    if output == "-" or output.endswith((*CONLLU_ENDINGS, ".parquet")):
+        return True
+    ending = re.search(r"[^/](\.[A-Za-z]\w*)$", output)
+    if ending and not (is_local(output) and Path(output).is_dir()):
+        raise OptionError(
+            f"{output} is not written as {ending[1]}: a file ends in .parquet or .conllu (.gz, .bz2, .xz, .zst), and"
+            f" {output}/ is a folder"
+        )
+    return False
 
 
 @dataclass

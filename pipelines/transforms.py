@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from os import PathLike, fspath
 
 import apache_beam as beam
 from apache_beam.utils.shared import Shared
@@ -15,11 +16,13 @@ from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model
 from covington.pipelines.shards import Report, Shard, count_tokens
-from covington.pipelines.storage import list_inputs
+from covington.pipelines.storage import files_in, list_inputs
 from covington.pipelines.work import (
     DEFAULTS,
     FORMATS,
     ParseOptions,
+    close_folder,
+    is_ours,
     parse_shard,
     read_task,
     tasks,
@@ -44,7 +47,7 @@ class ReadSentences(beam.PTransform):  # type: ignore[misc]
     shard-00000-of-00001 42
     """
 
-    inputs: str | Sequence[str]
+    inputs: str | PathLike[str] | Sequence[str]
     block_bytes: int = BLOCK_BYTES
     skip: frozenset[int] = frozenset()  # numbers of shards that are not wanted
     strict: bool = False  # the first sentence that is not well-formed ends the job
@@ -53,7 +56,8 @@ class ReadSentences(beam.PTransform):  # type: ignore[misc]
         super().__init__()
         if self.block_bytes < 1:
             raise OptionError(f"block_bytes must be at least 1, not {self.block_bytes}")
-        self.files = list_inputs([self.inputs] if isinstance(self.inputs, str) else list(self.inputs))
+        names = [self.inputs] if isinstance(self.inputs, (str, PathLike)) else self.inputs
+        self.files = list_inputs([fspath(name) for name in names])
 
     def expand(self, pipeline: beam.Pipeline) -> beam.PCollection[Shard]:
         return (
@@ -74,7 +78,7 @@ class ParseSentences(beam.PTransform):  # type: ignore[misc]
     """A PCollection of Shard → the same shards with heads and relations filled in.
 
     The model is a name in the box, a path or a URI. Only its name and checksum travel; every worker
-    process maps the file once, and all its threads share it.
+    process loads the file once, and all its threads share it.
 
     >>> import apache_beam as beam
     >>> from covington import models
@@ -138,7 +142,8 @@ class WriteSentences(beam.PTransform):  # type: ignore[misc]
 
     The names and bytes of the files depend on the shards alone. Files are written in `_work` and
     renamed when they are complete, so whoever looks at the folder never sees half of one; a shard
-    that is written twice, because a worker was lost, is the same both times.
+    that is written twice, because a worker was lost, is the same both times. `_summary.json` comes
+    last, when all shards are there. A folder with the results of another job is refused.
 
     >>> import tempfile
     >>> import apache_beam as beam
@@ -153,15 +158,19 @@ class WriteSentences(beam.PTransform):  # type: ignore[misc]
 
     folder: str
     format: str = "parquet"
+    in_parts: bool = False  # this is one of several runs that fill the folder; who makes them sees to it
 
     def __post_init__(self) -> None:
         super().__init__()
         if self.format not in FORMATS:
             raise OptionError(f"the format must be one of {', '.join(FORMATS)}, not {self.format}")
+        if not self.in_parts and any(is_ours(path, self.folder) for path in files_in(self.folder)):
+            raise OptionError(f"{self.folder} holds the results of another job")
 
     def expand(self, shards: beam.PCollection[Shard]) -> beam.PCollection[Report]:
-        return (
+        report = (
             shards
             | "WriteShards" >> beam.Map(write_shard, self.folder, self.format)
             | "AddUp" >> beam.CombineGlobally(Report.sum)
         )
+        return report if self.in_parts else report | "Close" >> beam.Map(close_folder, self.folder)

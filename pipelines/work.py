@@ -10,16 +10,24 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from covington import parquet
+from covington import __version__, parquet
 from covington.conllu import format_batch, parse_bytes
 from covington.conllu_rejects import Reject, reject_batch
 from covington.endless import REASON, Endless
-from covington.errors import DataError, OptionError
+from covington.errors import CovingtonError, DataError, OptionError
 from covington.parser import Parser, Statistics
 from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES, BLOCK_ROWS, Block, Count
 from covington.pipelines.shards import Report, Shard, count_tokens
-from covington.pipelines.storage import join, open_raw, read_json, readable, whole_file, write_json
+from covington.pipelines.storage import (
+    join,
+    open_raw,
+    read_json,
+    readable,
+    remove_folder,
+    whole_file,
+    write_json,
+)
 
 Task = tuple[Block, ...]  # blocks that have to be read one after the other
 
@@ -172,6 +180,24 @@ def write_batch(batch: pa.RecordBatch, file: IO[bytes], format: str) -> None:
         file.write(format_batch(batch))
     else:
         parquet.write_to([batch], file)
+
+
+def is_ours(path: str, folder: str) -> bool:
+    """Whether a file in an output folder is one that a job made."""
+    name = path[len(folder.rstrip("/")) + 1 :]
+    return name.startswith((f"{WORK}/", f"{REJECTS}/", "shard-")) or name == SUMMARY
+
+
+def close_folder(report: Report, folder: str, facts: Mapping[str, str] | None = None) -> Report:
+    """Say in the folder that all shards are there, and take away what was needed on the way."""
+    if not report.adds_up:
+        raise CovingtonError(
+            f"{folder} is not complete: of {report.counted} sentences {report.sentences} came out,"
+            f" {report.rejects} were rejected, in {report.shards} of {report.of} shards"
+        )
+    write_json(join(folder, SUMMARY), report.to_dict() | {"version": __version__} | dict(facts or {}))
+    remove_folder(join(folder, WORK))
+    return report
 
 
 def done_mark(folder: str, number: int) -> str:

@@ -98,12 +98,27 @@ def test_nothing_but_rejects_is_an_error(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["absent.conllu", "-o", "b.conllu"], ["a.conllu", "-o", "b.txt"], ["a.conllu", "-o", "./a.conllu"]],
+    ("arguments", "code"),
+    [
+        (["absent.conllu", "-o", "b.conllu"], 1),
+        (["absent*", "-o", "b.conllu"], 1),
+        (["gs://store/a.conllu", "-o", "b.conllu"], 2),
+        (["a.conllu", "-o", "b.txt"], 2),
+        (["a.conllu", "-o", "./a.conllu"], 2),
+    ],
 )
-def test_wrong_calls(here: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["convert", *arguments]) == 2
+def test_wrong_calls(here: Path, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["convert", *arguments]) == code
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_all_files_of_a_folder_are_read(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("mixed/1.conllu.gz", "mixed/below/2.parquet", "mixed/3.conllu", "mixed/_work/4.conllu"):
+        assert main(["convert", "a.conllu", "-o", name]) == 0
+    capsys.readouterr()
+    for inputs in (["mixed"], ["mixed/*.conllu*", "mixed/below"]):
+        assert main(["convert", *inputs, "-o", "b.conllu"]) == 0
+        assert capsys.readouterr().err == "9 sentences, 36 words to b.conllu\n"
 
 
 def test_not_parquet(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

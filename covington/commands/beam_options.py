@@ -42,10 +42,17 @@ def quiet(arguments: argparse.Namespace) -> None:
 
 
 def finished(job: Callable[[], Result], clean_up: Callable[[], object] = lambda: None) -> Result:
-    """Run a job; if a worker is lost, say so and end this process, which Beam's threads would keep alive for ever."""
+    """Run a job; if it is stopped or loses a worker, say so and end this process at once.
+
+    Beam's threads would keep it alive for ever, or bring it down while it waits for them.
+    """
     try:
         return job()
     except WorkerLostError as error:
         clean_up()
         print(f"covington: {error}", file=sys.stderr, flush=True)
         os._exit(1)
+    except KeyboardInterrupt:
+        clean_up()
+        print("covington: stopped", file=sys.stderr, flush=True)
+        os._exit(130)

@@ -1,6 +1,6 @@
 """Turn CoNLL-U into Parquet, Parquet into CoNLL-U, or either into itself, losing nothing.
 
-INPUT is CoNLL-U (plain, gzip, bzip2, xz or zstd), Parquet, or a folder of Parquet files; `-` is CoNLL-U
+INPUT is CoNLL-U (plain, gzip, bzip2, xz or zstd), Parquet, a folder of such files or a glob; `-` is CoNLL-U
 from standard input. OUTPUT ends in .parquet or .conllu (.conllu.gz, .bz2, .xz, .zst compress), or is `-`.
 What reading evens out: line ends become LF, a byte order mark and repeated blank lines go.
 """
@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +20,7 @@ import pyarrow as pa
 from covington.errors import CovingtonError, OptionError
 from covington.parquet import parse_columns, write_parquet
 from covington.progress import many
-from covington.reading import read_sentences, sentence_files
+from covington.reading import read_sentences
 from covington.reject_file import ENDING, reject_file
 from covington.rejecting import RejectSink
 from covington.writing import write_conllu
@@ -34,7 +33,9 @@ _SHOWN = 10  # rejects told one by one; all of them are in the file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="files or folders; - is standard input")
+    parser.add_argument(
+        "inputs", nargs="+", metavar="INPUT", help="files, folders or globs; - is standard input"
+    )
     parser.add_argument(
         "-o", "--output", required=True, metavar="OUTPUT", help="a file, or - for CoNLL-U to standard output"
     )
@@ -51,14 +52,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
+    files = [file for name in arguments.inputs for file in _files(name)]
     conversion = Conversion(arguments.strict, not arguments.json)
     rejects = arguments.rejects or ("" if arguments.output == "-" else arguments.output + ENDING)
     with ExitStack() as stack:
         if rejects:
             conversion.sink = stack.enter_context(reject_file(rejects))
-        batches = conversion.batches(arguments.inputs)
+        batches = conversion.batches(files)
         if arguments.output.endswith(".parquet"):
-            write_parquet(batches, arguments.output, _parse_columns(arguments.inputs))
+            write_parquet(
+                batches, arguments.output, parse_columns(file for file in files if file.endswith(".parquet"))
+            )
         else:
             write_conllu(batches, arguments.output)
     facts = {
@@ -70,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     _report(facts, arguments)
     if conversion.rejects and not conversion.sentences:
-        raise CovingtonError(f"none of the {conversion.rejects} sentences could be read")
+        raise CovingtonError("no sentence could be read")
     return 0
 
 
@@ -82,8 +86,8 @@ class Conversion:
         self.sentences = self.words = self.rejects = 0
         self.sink: RejectSink | None = None
 
-    def batches(self, inputs: list[str]) -> Iterator[pa.RecordBatch]:
-        for name in inputs:
+    def batches(self, files: list[str]) -> Iterator[pa.RecordBatch]:
+        for name in files:
             for batch in read_sentences(name, strict=self.strict, rejects=self.rejected):
                 self.sentences += batch.num_rows
                 self.words += len(batch.column("tokens").flatten())
@@ -100,10 +104,15 @@ class Conversion:
             self.sink(rejects)
 
 
-def _parse_columns(inputs: list[str]) -> set[str]:
-    """What the parser has added to any of the inputs, so that the output has a place for it."""
-    files = [file for name in inputs if name != "-" for file in sentence_files(name)]
-    return parse_columns(file for file in files if file.endswith(".parquet"))
+def _files(name: str) -> list[str]:
+    """The files that a file, folder or glob stands for."""
+    from covington.pipelines.storage import entries, is_local
+
+    if name == "-":
+        return [name]
+    if not is_local(name):
+        raise OptionError(f"{name} is not on this machine; parse reads it")
+    return [entry.path for entry in entries(name)]
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -112,11 +121,6 @@ def _check(arguments: argparse.Namespace) -> None:
         raise OptionError(
             f"OUTPUT must end in .parquet or .conllu (.gz, .bz2, .xz, .zst), or be -; not {output!r}"
         )
-    for name in arguments.inputs:
-        if name != "-" and not Path(name).exists():
-            raise OptionError(f"there is no file {name!r}")
-        if name != "-" and output != "-" and Path(name).resolve() == Path(output).resolve():
-            raise OptionError(f"{name!r} is an input, so the output cannot go there")
 
 
 def _report(facts: dict[str, Any], arguments: argparse.Namespace) -> None:

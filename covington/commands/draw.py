@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import sys
 from collections.abc import Iterator
 
 from covington import drawing, drawing_text, report
 from covington.alignment import align
 from covington.drawing import Tree
 from covington.errors import DataError, OptionError
+from covington.progress import many
 from covington.reading import read_in_order
 
 EXAMPLE = (
@@ -42,7 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     if output is not None and not output.endswith((".svg", ".html")):
         raise OptionError(f"{output}: draw writes .svg and .html")
     limit = 1 if output is not None and output.endswith(".svg") else arguments.limit
-    chosen = list(itertools.islice(chosen_trees(arguments), limit))
+    found = chosen_trees(arguments)
+    chosen = list(itertools.islice(found, limit))
     if not chosen:
         wanted = f" with id {' or '.join(arguments.sent_id)}" if arguments.sent_id else ""
         raise DataError(f"no sentence{wanted} to draw", source=arguments.input)
@@ -52,6 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
         report.write(output, drawing.svg(*chosen[0], standalone=True) + "\n")
     else:
         report.write(output, drawing.html(chosen))
+    if next(found, None) is not None:
+        hint = "--sent-id chooses another" if limit < arguments.limit else "--limit draws more"
+        print(f"{many(len(chosen), 'tree')} of several: {hint}", file=sys.stderr)
     return 0
 
 

@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(arguments.name) > len(arguments.system):
         raise OptionError(f"{len(arguments.name)} names for {len(arguments.system)} systems")
     if arguments.threads < 0:
-        raise OptionError(f"--threads must be 1 or more, not {arguments.threads}")
+        raise OptionError(f"--threads must be 0 (one per core) or more, not {arguments.threads}")
     names = [*arguments.name, *distinct_names(arguments.system)[len(arguments.name) :]]
     runner = _runner(arguments)
     result = finished(

@@ -1,4 +1,4 @@
-"""Print the card of a model: how it was trained and on what, what it scores, and that its bytes are sound.
+"""Print what is in a model file: how it was trained and on how much, its labels and templates, its checksum.
 
 MODEL is the path of a model file or the name of a model in the box.
 """

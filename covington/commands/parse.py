@@ -19,6 +19,7 @@ from covington.commands.beam_options import add_beam_arguments, beam_flags, fini
 from covington.errors import CovingtonError, OptionError
 from covington.progress import Progress, clock, many
 from covington.reject_file import ENDING
+from covington.schemas import MOST_WORDS
 
 if TYPE_CHECKING:
     from covington.pipelines.shards import Report
@@ -67,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     from covington.pipelines.work import ParseOptions
 
     if arguments.threads < 0:
-        raise OptionError(f"--threads must be 1 or more, not {arguments.threads}")
+        raise OptionError(f"--threads must be 0 (one per core) or more, not {arguments.threads}")
     options = ParseOptions(
         single_root=not arguments.many_roots,
         max_length=arguments.max_length,
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         seconds = progress.seconds
     _print_summary(report, arguments, seconds)
     if report.rejects and not report.sentences:
-        raise CovingtonError(f"none of the {report.rejects} sentences could be read")
+        raise CovingtonError("no sentence could be read")
     return 0
 
 
@@ -92,6 +93,9 @@ def _one_file(arguments: argparse.Namespace, options: ParseOptions, progress: Pr
 
     flags = beam_flags(arguments)
     if flags:
+        from covington.pipelines.runner import Runner
+
+        Runner(flags).check()
         raise OptionError(f"{flags[0]} needs a folder as OUTPUT; {arguments.output} is one file")
     if arguments.format and not arguments.output.endswith(f".{arguments.format}"):
         raise OptionError(
@@ -149,16 +153,36 @@ def _print_summary(report: Report, arguments: argparse.Namespace, seconds: float
         f"{many(report.sentences, 'sentence')}, {many(report.tokens, 'token')} in {clock(seconds)}"
         f" ({speed:,.0f} tokens/s) to {arguments.output}"
     ]
+    if unparsed := report.statistics.get("unparsed"):
+        longest = arguments.max_length or MOST_WORDS
+        lines.append(f"{many(unparsed, 'sentence')} of more than {longest:,} words came out without a tree")
     if report.rejects:
-        lines.append(f"{many(report.rejects, 'sentence')} could not be read: {_where_rejects_are(arguments)}")
+        rejects = _rejects_place(arguments)
+        where = f"see {rejects}" if rejects else "--rejects FILE keeps them, --strict stops at the first"
+        lines.append(f"{many(report.rejects, 'sentence')} could not be read: {where}")
+        if rejects:
+            lines.append(f"the first of them: {_first_reject(rejects)}")
     print("\n".join(lines), file=sys.stderr)
 
 
-def _where_rejects_are(arguments: argparse.Namespace) -> str:
+def _rejects_place(arguments: argparse.Namespace) -> str | None:
+    """The file or folder of the rejects."""
     from covington.pipelines.streaming import is_one_file
 
     if not is_one_file(arguments.output):
-        return f"see {arguments.output.rstrip('/')}/_rejects/"
-    if arguments.rejects or arguments.output != "-":
-        return f"see {arguments.rejects or arguments.output + ENDING}"
-    return "--rejects FILE keeps them, --strict stops at the first"
+        return f"{arguments.output.rstrip('/')}/_rejects/"
+    if arguments.output == "-":
+        return str(arguments.rejects) if arguments.rejects else None
+    return str(arguments.rejects or arguments.output + ENDING)
+
+
+def _first_reject(place: str) -> str:
+    """Which sentence it is and what is wrong with it."""
+    import pyarrow.parquet as pq
+
+    from covington.pipelines.storage import files_in, open_raw, readable
+    from covington.pipelines.work import rejected
+
+    path = files_in(place)[0] if place.endswith("/") else place
+    with readable(path), open_raw(path) as file:
+        return str(rejected(next(pq.ParquetFile(file).iter_batches(batch_size=1))))

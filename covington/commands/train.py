@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
 from covington.errors import OptionError
 from covington.progress import clock
-from covington.training import ACCEPT, MIXING, TARGET, TrainingOptions
+from covington.templates import SETS
+from covington.training import ACCEPT, MIXING, REPAIRS, TARGET, TrainingOptions
 
 if TYPE_CHECKING:
     from covington.pipelines.epochs import Training
@@ -28,7 +29,7 @@ EXAMPLE = """  covington train en_ewt-ud-train.conllu -o en.covington --dev en_e
 
 _HELP = {
     "oracle": "static, monotonic, lower, pc-upper or upper",
-    "templates": "the set of feature templates",
+    "templates": f"the set of feature templates: {' or '.join(SETS)}",
     "root": "implicit or explicit",
     "accept": f"which optimal transitions need no update: {' or '.join(ACCEPT)}",
     "target": f"what an update moves towards: {' or '.join(TARGET)}",
@@ -36,13 +37,16 @@ _HELP = {
     "explore_from": "first epoch that does so",
     "epochs": "how often the corpus is gone through",
     "seed": "for the order of sentences and for exploration",
+    "repairs": f"classes of arcs that replace another: {' or '.join(REPAIRS)}",
     "tag": "column of the part-of-speech tag: upos, xpos or upos+xpos",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("inputs", nargs="+", metavar="TRAIN", help="files, folders or globs with gold trees")
-    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the model file to make")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="MODEL", help="the model file to make, or to replace"
+    )
     parser.add_argument("--dev", action="append", default=[], help="scored after every epoch")
     parser.add_argument(
         "--keep", choices=("best", "last"), help="which epoch's model (best, if there is --dev)"
@@ -69,7 +73,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--shards", type=int, default=1, metavar="K", help="learn in K parts, side by side (1)"
     )
     group.add_argument(
-        "--mixing", choices=MIXING, default="uniform", help="the mean of the parts (%(default)s)"
+        "--mixing",
+        choices=MIXING,
+        default="uniform",
+        help="how parts are mixed: all alike, or by their updates (%(default)s)",
     )
     group.add_argument("--threads", type=int, default=0, metavar="N", help="on this machine (one per core)")
     parser.add_argument("--overwrite", action="store_true", help="forget a training that was not finished")
@@ -82,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     from covington.pipelines.epochs import Training
 
     if arguments.threads < 0:
-        raise OptionError(f"--threads must be 1 or more, not {arguments.threads}")
+        raise OptionError(f"--threads must be 0 (one per core) or more, not {arguments.threads}")
     work = Training(
         inputs=tuple(arguments.inputs),
         model=arguments.output,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -63,11 +66,27 @@ def test_module_is_the_same_as_the_command(small_model: str, tmp_path: Path) -> 
 WRONG_CALLS = [
     (["parse", "{sample}", "-o", "{out}", "--no-such-option", "3"], "unrecognized arguments"),
     (["parse", "{sample}", "-o", "{out}", "--direct_num_workers", "x"], "invalid int value"),
-    (["parse", "{sample}", "-o", "{out}", "--threads", "-1"], "must be 1 or more"),
+    (["parse", "{sample}", "-o", "{out}", "--threads", "-1"], "must be 0 (one per core) or more"),
     (["parse", "{sample}", "-o", "{out}.conllu", "--runner", "DirectRunner"], "needs a folder"),
     (["parse", "-", "-o", "{out}"], "standard input can only be parsed to one file"),
     (["parse", "{sample}", "-o", "{out}", "--max-length", "0"], "max_length must be at least 1"),
     (["parse", "{sample}", "-o", "{sample}"], "is an input, so the output cannot go to"),
+    (["parse", "{sample}", "-o", "{out}.conllu", "--no-such-option", "3"], "unrecognized arguments"),
+    (["parse", "{sample}", "-o", "{out}", "--direct_num_workers", "-2"], "must be 0 or more"),
+    (["parse", "{sample}", "-o", "{out}", "--runner", "NoRunner"], "cannot use the runner NoRunner"),
+    (["parse", "{sample}", "-o", "{out}.txt"], "is not written as .txt"),
+    (["parse", "{sample}", "-o", "{out}.conllu.zip"], "is not written as .zip"),
+    (["parse", "{sample}", "-o", "{noise}"], "is a file"),
+    (["parse", "{sample}", "-o", "{out}.conllu", "--rejects", "{sample}"], "is an input"),
+    (["convert", "{sample}", "-o", "{out}.parquet", "--rejects", "{sample}"], "is an input"),
+    (["evaluate", "{sample}", "{sample}", "--json", "{sample}"], "is an input"),
+    (["evaluate", "{sample}", "{sample}", "--runner", "NoRunner"], "cannot use the runner NoRunner"),
+    (["train", "{sample}", "-o", "{sample}"], "is an input"),
+    (
+        ["train", "{sample}", "-o", "{out}", "--dev", "{bad}", "--dev", "{sample}", "--runner", "NoRunner"],
+        "NoRunner",
+    ),
+    (["train", "{sample}", "-o", "{empty}"], "is a folder"),
     (["train", "{sample}", "-o", "{out}", "--keep", "best"], "give --dev"),
     (["train", "{sample}", "-o", "{out}", "--oracle", "delphi"], "is none of"),
     (["train", "{sample}", "-o", "{out}", "--shards", "0"], "at least 1"),
@@ -82,7 +101,22 @@ BAD_DATA = [
     (["parse", "{sample}", "-o", "{out}", "--model", "{sample}"], "sample.conllu"),
     (["parse", "{bad}", "-o", "{out}", "--strict"], "sentence bad-9"),
     (["parse", "{bad}", "-o", "{out}.conllu", "--strict"], "sentence bad-9"),
-    (["parse", "{noise}", "-o", "{out}"], "none of the"),
+    (["parse", "{noise}", "-o", "{out}"], "no sentence could be read"),
+    (["parse", "nowhere://store/x.conllu", "-o", "{out}"], "nothing here reads nowhere://"),
+    (["parse", "nowhere://store/x.conllu", "-o", "{out}.conllu"], "nothing here reads nowhere://"),
+    (["parse", "{sample}", "-o", "nowhere://store/out"], "nothing here reads nowhere://"),
+    (["parse", "{sample}", "-o", "nowhere://store/out.parquet"], "nothing here reads nowhere://"),
+    (
+        ["parse", "{sample}", "-o", "{out}", "--model", "nowhere://store/model"],
+        "nothing here reads nowhere://",
+    ),
+    (["train", "nowhere://store/x.conllu", "-o", "{out}"], "nothing here reads nowhere://"),
+    (["train", "{sample}", "-o", "nowhere://store/model"], "nothing here reads nowhere://"),
+    (["evaluate", "{sample}", "nowhere://store/x.conllu"], "nothing here reads nowhere://"),
+    (["parse", "{latin}", "-o", "{out}"], "its name is not in UTF-8"),
+    (["parse", "{latin}", "-o", "{out}.conllu"], "its name is not in UTF-8"),
+    (["parse", "/dev/null", "-o", "{out}.conllu"], "a stream is read as standard input"),
+    (["train", "{sample}", "-o", "{out}", "--dev", "{nothing}"], "no sentences to score the model on"),
     (["parse", "{broken}", "-o", "{out}"], "damaged or cut short"),
     (["parse", "{sample}", "-o", "/proc/nobody/can/write/here"], "/proc"),
     (["parse", "{sample}", "-o", "/proc/nobody/can.conllu"], "/proc"),
@@ -105,13 +139,17 @@ def test_errors_are_one_sentence(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "empty").mkdir()
+    (tmp_path / "nothing").touch()
+    latin = os.fsdecode(os.fsencode(tmp_path) + b"/\xe4.conllu")
+    Path(latin).write_bytes(Path(SAMPLE).read_bytes())
     (tmp_path / "noise").write_bytes(bytes(range(256)) * 40)
     (tmp_path / "broken").write_bytes((corpus / "b.conllu.gz").read_bytes()[:-50])
     names = {
         "sample": str(tmp_path / "sample.conllu"),
         "bad": str(corpus / "c.conllu"),
         "out": str(tmp_path / "out"),
-        **{name: str(tmp_path / name) for name in ("empty", "noise", "broken")},
+        "latin": latin,
+        **{name: str(tmp_path / name) for name in ("empty", "noise", "broken", "nothing")},
     }
     (tmp_path / "sample.conllu").write_bytes(Path(SAMPLE).read_bytes())
     arguments = [part.format(**names) for part in call]
@@ -123,7 +161,7 @@ def test_errors_are_one_sentence(
     last = errors.strip().splitlines()[-1]
     assert last.startswith("covington: ")
     assert "Traceback" not in errors
-    assert len(errors.strip().splitlines()) <= 3  # a summary may stand before it
+    assert len(errors.strip().splitlines()) <= 4  # a summary may stand before it
 
 
 def test_what_an_engine_answers_is_one_sentence() -> None:
@@ -141,3 +179,72 @@ def test_what_an_engine_answers_is_one_sentence() -> None:
     assert "FAILED: StatusRuntimeException: CANCELLED (-v" in str(
         understood(RuntimeError(java + "CANCELLED"))
     )
+
+
+def test_the_summary_says_what_is_missing_and_why(
+    corpus: Path, small_model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for output in ("out", "out.conllu"):
+        call = ["parse", str(corpus / "c.conllu"), "-o", str(tmp_path / output), "--model", small_model]
+        assert main([*call, "--max-length", "5"]) == 0
+        _, unparsed, rejects, first = capsys.readouterr().err.splitlines()
+        assert unparsed.endswith("sentences of more than 5 words came out without a tree")
+        assert rejects.startswith("4 sentences could not be read: see ")
+        assert (
+            first
+            == f"the first of them: {corpus}/c.conllu:{_line_of_first_bad(corpus)}: sentence bad-9: {REASON}"
+        )
+
+
+REASON = "expected 10 columns separated by tabs, found 3"
+
+
+def _line_of_first_bad(corpus: Path) -> int:
+    lines = (corpus / "c.conllu").read_text().splitlines()
+    return lines.index("# sent_id = bad-9") + 2
+
+
+def test_a_training_that_has_learnt_nothing_is_not_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "bad.conllu").write_text("# sent_id = bad\n1\tno tabs\n\n")
+    model = str(tmp_path / "m.covington")
+    assert main(["train", str(tmp_path / "bad.conllu"), "-o", model, "--epochs", "1"]) == 1
+    assert main(["train", SAMPLE, "-o", model, "--epochs", "1"]) == 0
+
+
+def test_a_folder_of_results_is_not_filled_twice(tmp_path: Path) -> None:
+    import apache_beam as beam
+
+    from covington.errors import OptionError
+    from covington.pipelines import ReadSentences, WriteSentences
+
+    folder = tmp_path / "out"
+    with beam.Pipeline(runner="FnApiRunner") as pipeline:
+        _ = pipeline | ReadSentences(Path(SAMPLE)) | WriteSentences(str(folder))
+    assert sorted(path.name for path in folder.iterdir()) == ["_summary.json", "shard-00000-of-00001.parquet"]
+    with pytest.raises(OptionError, match="holds the results of another job"):
+        WriteSentences(str(folder))
+
+
+def test_a_job_that_is_stopped_ends_at_once(corpus: Path, small_model: str, tmp_path: Path) -> None:
+    big = tmp_path / "big.conllu"
+    big.write_bytes((corpus / "a.conllu").read_bytes() * 400)
+    call = [
+        sys.executable,
+        "-m",
+        "covington",
+        "parse",
+        str(big),
+        "-o",
+        str(tmp_path / "out"),
+        "--model",
+        small_model,
+    ]
+    with subprocess.Popen(call, stderr=subprocess.PIPE, text=True) as command:
+        work = tmp_path / "out" / "_work"
+        while command.poll() is None and not list(work.glob("done-*")):
+            time.sleep(0.05)
+        command.send_signal(signal.SIGINT)
+        _, told = command.communicate()
+    assert (command.returncode, told) == (130, "covington: stopped\n")
+    assert main(call[3:]) == 0
+    assert pq.read_table(tmp_path / "out", columns=["position"]).num_rows == 400 * 40 * 42
