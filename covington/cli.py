@@ -27,7 +27,7 @@ COMMANDS = {
 
 # arguments that name files, in all commands
 READ = ("input", "inputs", "gold", "system", "treebank", "dev", "model")
-WRITTEN = ("output", "json", "html", "rejects")
+WRITTEN = ("output", "json", "html", "markdown", "rejects")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -290,6 +290,7 @@ def make(
     if not missing:
         return results
     context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(min(jobs, len(missing)), context, initializer=_end_with_parent) as pool:
         pending: set[Future[dict[str, Any]]] = {pool.submit(execute, run, folder) for run in missing}
         try:
@@ -301,6 +302,8 @@ def make(
                     told(result, False)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.terminate()  # what is half done is of no use, and would be waited for
             raise
     return results
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 
 import pytest
 from hypothesis import assume, given, settings
@@ -144,14 +143,12 @@ def test_an_exhausted_search_says_so() -> None:
         oracle.exact_loss(*arguments, node_limit=10)
 
 
-def test_long_sentences_are_searched_in_time() -> None:
+def test_long_sentences_are_searched_within_the_limit() -> None:
     length = 200
     gold = [word + 1 for word in range(1, length)] + [0]
     heads = [-1] + [word - 1 for word in range(2, 151)] + [-1] * 50
-    began = time.perf_counter()
     lower, pc_upper, _ = oracle.loss_bounds(heads, gold, 149, 150)
     assert lower <= oracle.exact_loss(heads, gold, 149, 150, node_limit=100_000) <= pc_upper
-    assert time.perf_counter() - began < 20
 
 
 @pytest.mark.parametrize(
