@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -239,7 +240,9 @@ def test_a_job_that_is_stopped_ends_at_once(corpus: Path, small_model: str, tmp_
         "--model",
         small_model,
     ]
-    with subprocess.Popen(call, stderr=subprocess.PIPE, text=True) as command:
+    # a shell without job control has its background commands ignore the signal, and they hand that down
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(call, stderr=subprocess.PIPE, text=True, preexec_fn=heed) as command:
         work = tmp_path / "out" / "_work"
         while command.poll() is None and not list(work.glob("done-*")):
             time.sleep(0.05)
