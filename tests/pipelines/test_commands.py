@@ -228,7 +228,7 @@ def test_a_folder_of_results_is_not_filled_twice(tmp_path: Path) -> None:
 
 def test_a_job_that_is_stopped_ends_at_once(corpus: Path, small_model: str, tmp_path: Path) -> None:
     big = tmp_path / "big.conllu"
-    big.write_bytes((corpus / "a.conllu").read_bytes() * 400)
+    big.write_bytes((corpus / "a.conllu").read_bytes() * 100)
     call = [
         sys.executable,
         "-m",
@@ -250,4 +250,4 @@ def test_a_job_that_is_stopped_ends_at_once(corpus: Path, small_model: str, tmp_
         _, told = command.communicate()
     assert (command.returncode, told) == (130, "covington: stopped\n")
     assert main(call[3:]) == 0
-    assert pq.read_table(tmp_path / "out", columns=["position"]).num_rows == 400 * 40 * 42
+    assert pq.read_table(tmp_path / "out", columns=["position"]).num_rows == 100 * 40 * 42
