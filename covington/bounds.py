@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from covington import encoding, exact
 from covington.errors import DataError, OptionError
+from covington.reading import is_part
 from covington.recording import Recorder
 from covington.training import TrainingOptions, prepare, survey, train_epoch
 from covington.weights import Weights
@@ -196,11 +197,7 @@ def training_file(path: str) -> Path:
     place = Path(path)
     if not place.is_dir():
         return place
-    found = sorted(
-        file
-        for file in place.iterdir()
-        if "train" in file.name and {".conllu", ".parquet"} & {*file.suffixes}
-    )
+    found = sorted(file for file in place.iterdir() if is_part(file.name, "train"))
     if len(found) != 1:
         names = ", ".join(file.name for file in found) or "none"
         raise OptionError(

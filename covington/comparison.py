@@ -28,7 +28,7 @@ from covington.errors import DataError, OptionError
 from covington.evaluation import Counts, count, sentence_scores
 from covington.oracle import ORACLES
 from covington.parser import Parser, Statistics
-from covington.reading import read_sentences
+from covington.reading import is_part, read_sentences
 from covington.training import TrainingOptions, freeze, prepare, survey, train_epoch
 from covington.weights import Weights
 
@@ -106,8 +106,10 @@ def find_treebanks(paths: Iterable[str]) -> list[Treebank]:
 
 
 def _treebank(folder: Path) -> Treebank | None:
-    files = [file for file in sorted(folder.iterdir()) if ".conllu" in file.name or file.suffix == ".parquet"]
-    parts = [tuple(str(file) for file in files if part in file.name) for part in PARTS]
+    files = sorted(folder.iterdir())
+    parts = [tuple(str(file) for file in files if is_part(file.name, part)) for part in PARTS]
+    if twice := {*parts[0]} & {*parts[1]} | {*parts[1]} & {*parts[2]} | {*parts[0]} & {*parts[2]}:
+        raise OptionError(f"{min(twice)}: is it for training, dev or test? The name says two of them")
     return Treebank(folder.resolve().name, *parts) if parts[0] and parts[2] else None
 
 

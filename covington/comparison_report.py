@@ -7,7 +7,7 @@ from typing import Any
 
 from covington import report
 from covington.comparison_results import ANALYSIS
-from covington.plots import Series, line_plot, number_text, signed
+from covington.plots import Series, line_plot, score_text, signed
 
 Summary = dict[str, Any]
 
@@ -76,7 +76,7 @@ def analysis_table(summary: Summary) -> tuple[list[str], list[list[str]]]:
         [
             name,
             row["system"],
-            *(number_text(row["analysis"][key]) for _, key, _ in ANALYSIS),
+            *(score_text(row["analysis"][key]) for _, key, _ in ANALYSIS),
             f"{row['training_seconds']:.1f}",
         ]
         for name, row in lines

@@ -34,7 +34,7 @@ ALPHA = 0.05
 ANALYSIS = (
     ("non-monotonic", "non_monotonic", "of the arc transitions, those that take an arc away"),
     ("creating gold", "creating_gold", "of these, those that build a gold arc"),
-    ("harmful", "harmful", "of these, those that replace a gold arc by a wrong one"),
+    ("harmful", "harmful", "of these, those that take a gold arc away and build a wrong one"),
     ("P >7", "precision_long", "precision on arcs longer than 7"),
     ("R >7", "recall_long", "recall on arcs longer than 7"),
     ("P proj.", "precision_projective", "precision on projective arcs"),

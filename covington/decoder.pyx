@@ -26,7 +26,7 @@ from covington.hashing cimport finish, mix
 from covington.kernels cimport Pair, add_sparse, add_three, allocate, largest_of, prefetch, sum_rows
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
-    CYCLE_ARC, LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, arc_class, attach, detach, find_open_words,
+    CYCLE_ARC, LEFT_ARC, NO_ARC, OLD_HEAD, RIGHT_ARC, SHIFT, Configuration, arc_class, attach, detach, find_open_words,
     is_repair, label_at, label_of, left_arc, no_arc, release, repair_class, reserve, right_arc, set_label, shift, start,
     transition_of,
 )
@@ -427,7 +427,7 @@ cdef class Decoder:
 
     cdef void take(self, Lane *lane, int number, int32_t margin, const int32_t *gold, float *margins) noexcept nogil:
         """Apply a class and count what it does."""
-        cdef int dependent, old, removed, label = label_of(number, self.labels)
+        cdef int dependent, head, old, above, removed, label = label_of(number, self.labels)
         if number == 0:
             self.counts[<int>SHIFT] += 1
             shift(&lane.c)
@@ -439,24 +439,24 @@ cdef class Decoder:
             return
         if transition_of(number, self.labels) == LEFT_ARC:
             self.counts[<int>LEFT_ARC] += 1
-            dependent = lane.c.i
-            old = lane.c.head[dependent]
+            dependent, head = lane.c.i, lane.c.j
+            old, above = lane.c.head[dependent], lane.c.head[head]
             removed = left_arc(&lane.c, label)
         else:
             self.counts[<int>RIGHT_ARC] += 1
-            dependent = lane.c.j
-            old = lane.c.head[dependent]
+            dependent, head = lane.c.j, lane.c.i
+            old, above = lane.c.head[dependent], lane.c.head[head]
             removed = right_arc(&lane.c, label)
         if margins != NULL:
             margins[dependent] = <float>margin
             if removed & CYCLE_ARC:
-                margins[lane.c.head[dependent]] = NAN       # the new head has lost its own
+                margins[head] = NAN         # the new head has lost its own
         if removed:
             self.counts[NON_MONOTONIC] += 1
             if gold != NULL:
-                if lane.c.head[dependent] == gold[dependent]:
+                if head == gold[dependent]:
                     self.counts[REPAIRS_TO_GOLD] += 1
-                elif old == gold[dependent] and old != lane.c.nothing:
+                elif (removed & OLD_HEAD and old == gold[dependent]) or (removed & CYCLE_ARC and above == gold[head]):
                     self.counts[REPAIRS_HARMFUL] += 1
 
     cdef void finish(self, Lane *lane, float *margins) noexcept nogil:

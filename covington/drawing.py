@@ -6,6 +6,7 @@ ones below. Words are pushed apart until each label fits between the feet of its
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -50,6 +51,8 @@ main{max-width:1600px}
 .legend .line{display:inline-block;width:22px;border-top:3px solid;margin-right:6px;vertical-align:middle}
 """
 
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff]")
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -67,14 +70,20 @@ def trees(batch: pa.RecordBatch) -> Iterator[Tree]:
     """The sentences of a batch."""
     columns = ["tokens", "head", "deprel", "upos", "sent_id", "text"]
     for row in batch.select(columns).to_pylist():
+        nothing = [None] * len(row["tokens"])
         yield Tree(
-            tuple(row["tokens"]),
-            tuple(row["head"]),
-            tuple(label or "_" for label in row["deprel"]),
-            tuple(tag or "_" for tag in row["upos"]),
-            row["sent_id"],
-            row["text"],
+            tuple(map(printable, row["tokens"])),
+            tuple(row["head"] or nothing),
+            tuple(printable(label or "_") for label in row["deprel"] or nothing),
+            tuple(printable(tag or "_") for tag in row["upos"] or nothing),
+            row["sent_id"] and printable(row["sent_id"]),
+            row["text"] and printable(row["text"]),
         )
+
+
+def printable(text: str) -> str:
+    """Without characters that tell a terminal what to do, or that no picture may hold."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 @dataclass(frozen=True)
@@ -98,12 +107,15 @@ class Arc:
 
 
 def arcs_of(tree: Tree, other: Tree | None = None, *, kind: str = "both") -> list[Arc]:
-    """The arcs of a tree; with another tree, those it does not share have the given kind."""
+    """The arcs of a tree; with another tree, those it does not share have the given kind.
+
+    A word that is its own head has none that could be drawn.
+    """
     heads = np.array([-1 if head is None else head for head in tree.heads], np.int64)
     straight = projective(heads, np.array([len(heads)]))
     arcs = []
     for place, (head, label) in enumerate(zip(tree.heads, tree.labels, strict=True)):
-        if head is None:
+        if head is None or head == place + 1:
             continue
         same = other is None or (other.heads[place], other.labels[place]) == (head, label)
         arcs.append(Arc(head, place + 1, label, "both" if same else kind, not straight[place]))

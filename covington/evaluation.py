@@ -194,6 +194,7 @@ def count(gold: pa.RecordBatch, system: pa.RecordBatch) -> Counts:
     words = np.ones(len(right_head), np.bool_)
     spoken = np.array([tag != "PUNCT" for tag in upos], np.bool_)[tags]
     facts = (words, right_head, codes[0] == codes[1], both, universal)
+    arcs = heads[0] >= 0, (heads[1] >= 0) & (heads[1] != _numbers(lengths))
     length_bins = [np.minimum(_arc_lengths(head, lengths), LONGEST_ARC) for head in heads]
     depths = [np.minimum(depth(head, lengths), DEEPEST) for head in heads]
     if (depths[0] == 0).any():
@@ -208,11 +209,11 @@ def count(gold: pa.RecordBatch, system: pa.RecordBatch) -> Counts:
             [_n(is_content[0]), _n(is_content[1]), _n(both & is_content[0]), _n(universal & is_content[0])]
         ),
         np.array([_n(heads[0] == 0), _n(heads[1] == 0), _n(right_head & (heads[0] == 0))]),
-        _break_down(zero.arc_length.keys, length_bins, right),
+        _break_down(zero.arc_length.keys, length_bins, right, arcs),
         _break_down(zero.root_distance.keys, depths, right),
         _break_down(zero.sentence_length.keys, [sentence_bin, sentence_bin], right),
         np.bincount(sentence_bins[lengths > 0], minlength=len(zero.sentences_by_length)),
-        _break_down(zero.projectivity.keys, crossing, right),
+        _break_down(zero.projectivity.keys, crossing, right, arcs),
         _break_down(tuple(labels), codes, right),
         _break_down(tuple(upos), [tags, tags], right),
         _confusions(codes[0] != codes[1], [(labels, codes[0]), (labels, codes[1])]),
@@ -298,15 +299,27 @@ def _attachment(facts: tuple[BoolArray, ...], lengths: IntArray, chosen: BoolArr
     return [*(_n(fact & chosen) for fact in facts), _n(counted > 0), *exact]
 
 
+def _numbers(lengths: IntArray) -> IntArray:
+    """The number of every word in its sentence."""
+    numbers: IntArray = np.arange(int(lengths.sum())) - np.repeat(starts(lengths), lengths) + 1
+    return numbers
+
+
 def _arc_lengths(head: IntArray, lengths: IntArray) -> IntArray:
-    number = np.arange(len(head)) - np.repeat(starts(lengths), lengths) + 1
-    return np.where(head > 0, np.abs(head - number), 0)
+    return np.where(head > 0, np.abs(head - _numbers(lengths)), 0)
 
 
-def _break_down(keys: tuple[str, ...], bins: list[IntArray], right: tuple[BoolArray, BoolArray]) -> Breakdown:
-    size = len(keys)
-    chosen = [(side, mask) for side in bins for mask in (slice(None), *right)]
-    counts = [np.bincount(side[mask], minlength=size) for side, mask in chosen]
+def _break_down(
+    keys: tuple[str, ...],
+    bins: list[IntArray],
+    right: tuple[BoolArray, BoolArray],
+    there: tuple[BoolArray, BoolArray] | None = None,
+) -> Breakdown:
+    """Counts by bin, of gold and of the system; `there` says which words have what is counted, if not all do."""
+    everywhere = np.ones(len(bins[0]), np.bool_)
+    sides = zip(bins, there or (everywhere, everywhere), strict=True)
+    chosen = [(side, has & mask) for side, has in sides for mask in (everywhere, *right)]
+    counts = [np.bincount(side[mask], minlength=len(keys)) for side, mask in chosen]
     return Breakdown(keys, np.stack(counts, axis=1).astype(np.int64))
 
 

@@ -41,7 +41,7 @@ class Statistics:
     right_arc: int = 0
     non_monotonic: int = 0  # arc transitions that took an arc away
     repairs_to_gold: int = 0  # of these, the ones that built a gold arc (when gold trees were there)
-    repairs_harmful: int = 0  # ... that replaced a gold arc by a wrong one
+    repairs_harmful: int = 0  # ... that took a gold arc away and built a wrong one
 
     def __add__(self, other: Statistics) -> Statistics:
         return Statistics(

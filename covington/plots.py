@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 
 WIDTH, HEIGHT = 420, 270
 LEFT, RIGHT, TOP, BOTTOM = 48, 24, 12, 44
@@ -47,11 +48,15 @@ def line_plot(
             if value is not None
         ]
         colour = f"var(--series-{number % COLOURS})"
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in points)
-        parts.append(
-            f'<polyline points="{path}" fill="none" stroke-width="2" {_stroke(number)} '
-            f'stroke-linejoin="round" stroke-linecap="round"/>'
-        )
+        for is_gap, piece in groupby(zip(xs, line.values, strict=True), key=lambda point: point[1] is None):
+            if not is_gap:
+                path = " ".join(
+                    f"{x:.1f},{_y(value, low, high):.1f}" for x, value in piece if value is not None
+                )
+                parts.append(
+                    f'<polyline points="{path}" fill="none" stroke-width="2" {_stroke(number)} '
+                    f'stroke-linejoin="round" stroke-linecap="round"/>'
+                )
         radius = 3 if len(categories) <= 16 else 1.8
         parts.extend(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{colour}">'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -101,6 +102,11 @@ def is_input(name: str) -> bool:
     for compression in COMPRESSIONS:
         name = name.removesuffix(compression)
     return name.endswith(ENDINGS)
+
+
+def is_part(name: str, part: str) -> bool:
+    """Whether a file of a treebank is its train, dev or test part, by its name."""
+    return is_input(name) and re.search(rf"(^|[-_.]){part}[-_.]", name) is not None
 
 
 @contextmanager

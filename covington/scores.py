@@ -12,6 +12,7 @@ from covington.evaluation import (
     ALL,
     ARC_LENGTH_GROUPS,
     BOTH,
+    DEEPEST,
     EXACT,
     EXACT_HEADS,
     HEADS,
@@ -51,7 +52,7 @@ def scores(counts: Counts, name: str, confusions: int = 30) -> dict[str, Any]:
         },
         "by_arc_length": counts.arc_length.grouped(ARC_LENGTH_GROUPS).rows(),
         "by_arc_length_fine": named(counts.arc_length, arc_length_name).rows(),
-        "by_root_distance": counts.root_distance.rows(),
+        "by_root_distance": named(counts.root_distance, root_distance_name).rows(),
         "by_relation": counts.relation.rows(),
         "by_upos": counts.upos.rows(),
         "by_projectivity": counts.projectivity.rows(),
@@ -93,6 +94,11 @@ def arc_length_name(number: int) -> str:
     if number == 0:
         return "root"
     return f"≥{number}" if number == LONGEST_ARC else str(number)
+
+
+def root_distance_name(number: int) -> str:
+    """The last number is everything deeper."""
+    return f"≥{number}" if number == DEEPEST else str(number)
 
 
 def sentence_length_name(number: int) -> str:

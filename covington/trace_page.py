@@ -218,7 +218,7 @@ def _sentence(tree: Tree, step: Step) -> str:
     }[step.transition]
     if step.verdict:
         told += " ✓ as in gold." if step.verdict == "gold" else " ✗ not in gold."
-    for arc in step.removed:
+    for arc, was_right in zip(step.removed, step.removed_gold, strict=True):
         head = f"“<bdi>{escape(names[arc.head])}</bdi>”" if arc.head else "ROOT"
         why = (
             "one head only"
@@ -227,7 +227,7 @@ def _sentence(tree: Tree, step: Step) -> str:
         )
         lost = f"“<bdi>{escape(names[arc.dependent])}</bdi>”"
         told += f'<span class="repair">↻ takes away {head} → {lost} ({why})'
-        told += ", which was right.</span>" if step.harmful else ".</span>"
+        told += ", which was right.</span>" if was_right else ".</span>"
     return told
 
 

@@ -41,6 +41,7 @@ class Step:
     added: BuiltArc | None
     removed: tuple[BuiltArc, ...]
     arcs: tuple[BuiltArc, ...]
+    removed_gold: tuple[bool, ...]  # whether gold has them
     verdict: str  # "gold" or "wrong" for an arc where gold is known, else ""
     harmful: bool  # a gold arc was removed, and the new arc is wrong
 
@@ -75,6 +76,7 @@ def replay(steps: Iterable[Mapping[str, Any]], words: int, gold: Tree | None = N
         if not 0 <= left < right <= words:
             raise DataError(f"step {number}: focus words {left} and {right} in a sentence of {words} words")
         verdict = "" if gold is None or added is None else "gold" if _in(added, gold) else "wrong"
+        were_gold = tuple(gold is not None and _in(arc, gold) for arc in removed)
         done.append(
             Step(
                 number,
@@ -86,8 +88,9 @@ def replay(steps: Iterable[Mapping[str, Any]], words: int, gold: Tree | None = N
                 added,
                 tuple(removed),
                 tuple(heads[dependent] for dependent in sorted(heads)),
+                were_gold,
                 verdict,
-                verdict == "wrong" and gold is not None and any(_in(arc, gold) for arc in removed),
+                verdict == "wrong" and any(were_gold),
             )
         )
     return done

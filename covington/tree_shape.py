@@ -52,13 +52,13 @@ def projective(head: IntArray, lengths: IntArray) -> BoolArray:
     place = np.arange(words)
     inner = (head > 0) & (np.abs(up - place) > 1)
     left, right = np.minimum(up, place), np.maximum(up, place)
-    # An arc can only be non-projective if the head of some word under it lies outside it.
+    # An arc can only be non-projective if some word under it has its head outside, or does not reach the root.
     suspects = np.flatnonzero(inner)
-    low, high = _range_extremes(up, left[suspects] + 1, right[suspects], lengths)
+    levels = depth(head, lengths)
+    low, high = _range_extremes(np.where(levels > 0, up, -1), left[suspects] + 1, right[suspects], lengths)
     suspects = suspects[(low < left[suspects]) | (high > right[suspects])]
     if len(suspects) == 0:
         return result
-    levels = depth(head, lengths)
     jumps = _ancestors(up, lengths)
     spans = right[suspects] - left[suspects] - 1
     cuts = np.flatnonzero(np.diff(np.cumsum(spans) // PAIRS_AT_A_TIME)) + 1

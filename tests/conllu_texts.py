@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
 from hypothesis import strategies as st
 
 TREEBANKS = Path(os.environ.get("COVINGTON_TREEBANKS", Path(__file__).parents[2] / "shared" / "treebanks"))
+
+
+def unpacked(path: Path) -> bytes:
+    """The text of a treebank's file, compressed or not."""
+    data = path.read_bytes()
+    return gzip.decompress(data) if path.suffix == ".gz" else data
+
 
 #: Everything a field may hold: any character but those that end it.
 any_text = st.text(

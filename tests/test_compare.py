@@ -223,3 +223,16 @@ def test_the_code_is_part_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert comparison.code_fingerprint() == before
     (tmp_path / "learner.so").write_bytes(b"other")
     assert comparison.code_fingerprint() != before
+
+
+def test_parts_are_known_by_whole_words_of_their_names(tmp_path: Path) -> None:
+    for name in ("contest-ud-train", "contest-ud-dev", "contest-ud-test", "devotional-notes"):
+        (tmp_path / f"{name}.conllu").touch()
+    for name in ("contest-ud-train.conllu.bak", "contest-ud-test.conllu~", ".contest-ud-test.conllu"):
+        (tmp_path / name).touch()
+    (treebank,) = comparison.find_treebanks([str(tmp_path)])
+    parts = [[Path(file).name for file in part] for part in (treebank.train, treebank.dev, treebank.test)]
+    assert parts == [[f"contest-ud-{part}.conllu"] for part in ("train", "dev", "test")]
+    (tmp_path / "train-dev.conllu").touch()
+    with pytest.raises(OptionError, match="two of them"):
+        comparison.find_treebanks([str(tmp_path)])

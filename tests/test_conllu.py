@@ -159,7 +159,7 @@ needs_treebanks = pytest.mark.skipif(
 @needs_treebanks
 def test_treebanks_come_back_byte_for_byte(tmp_path: Path) -> None:
     for path in treebank_files():
-        original = gzip.decompress(path.read_bytes())
+        original = conllu_texts.unpacked(path)
         plain, packed = tmp_path / "out.conllu", tmp_path / "out.parquet"
         covington.write_conllu(covington.read_conllu(path, strict=True), plain)
         assert plain.read_bytes() == original, path
@@ -173,7 +173,7 @@ def test_treebanks_come_back_byte_for_byte(tmp_path: Path) -> None:
 def test_treebanks_agree_with_the_conllu_package(part: str) -> None:
     for path in treebank_files():
         if part in path.name:
-            text = gzip.decompress(path.read_bytes()).decode()
+            text = conllu_texts.unpacked(path).decode()
             agree(text, rows_of(text))
 
 

@@ -83,7 +83,7 @@ def greedy(
             counts["non_monotonic"] += 1
             if arc.head == gold[arc.dependent - 1]:
                 counts["repairs_to_gold"] += 1
-            elif heads_in(c.arcs).get(arc.dependent) == gold[arc.dependent - 1]:
+            elif any(lost.head == gold[lost.dependent - 1] for lost in c.arcs - after.arcs):
                 counts["repairs_harmful"] += 1
         walk.take(best.name, labels.index(best.label) if best.label else -1)
         c = after

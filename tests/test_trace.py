@@ -181,3 +181,21 @@ def test_screenshots_of_the_trace(tmp_path: Path, tree: Tree) -> None:
     page = tmp_path / f"trace-{tree.sent_id}.html"
     page.write_text(trace_page.html(tree, replay(oracle_steps(tree, 3, 0.5), 4, tree)), encoding="utf-8")
     assert picture(page, tmp_path).stat().st_size > 10_000
+
+
+def test_the_page_calls_only_gold_arcs_right() -> None:
+    """2 → 3 takes away 1 → 3, which was wrong, and 3 → 2, which was right and would close a cycle."""
+    gold = Tree(("a", "b", "c"), (0, 3, 0), ("x",) * 3, ("X",) * 3)
+    steps = replay(
+        [
+            {"i": 2, "j": 3, "transition": "LeftArc", "label": "x"},
+            {"i": 1, "j": 3, "transition": "RightArc", "label": "x"},
+            {"i": 2, "j": 3, "transition": "RightArc", "label": "x"},
+        ],
+        3,
+        gold,
+    )
+    (last,) = [step for step in steps if len(step.removed) == 2]
+    assert last.removed_gold == (False, True) and last.harmful
+    page = trace_page.html(gold, steps)
+    assert page.count("which was right") == 1

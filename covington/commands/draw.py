@@ -1,7 +1,8 @@
 """Draw dependency trees: on the terminal, or as a picture (.svg) or a page (.html).
 
 With --gold, gold arcs stand above the words and what INPUT has differently below them; on the terminal
-a line that differs says what gold has. Dashed arcs (~ on the terminal) are non-projective.
+a line that differs says what gold has. Dashed arcs (~ on the terminal) are non-projective. On the terminal every
+bar is an arc, ► stands at the end of its dependent, and ● is the root.
 """
 
 from __future__ import annotations
