@@ -12,6 +12,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import numpy.ma
 import pyarrow as pa
 
 from covington import encoding, model_file, models

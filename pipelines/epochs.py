@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from covington import __version__, training
-from covington.errors import DataError, OptionError
+from covington.errors import DataError, ModelError, OptionError
 from covington.evaluation import Counts, count
 from covington.mixing import mix
 from covington.parser import Parser
@@ -85,6 +85,8 @@ class Training:
         object.__setattr__(self, "model", absolute(self.model))
         for name in ("inputs", "dev"):
             object.__setattr__(self, name, tuple(absolute(path) for path in getattr(self, name)))
+        if not 0 <= self.prune < float("inf"):
+            raise OptionError(f"prune must be 0 or more, not {self.prune}")
         if self.shards < 1:
             raise OptionError(f"shards must be at least 1, not {self.shards}")
         if self.mixing not in MIXING:
@@ -137,7 +139,8 @@ class Training:
         earlier = read_json(path)
         if earlier == description:
             return
-        if earlier is not None and not overwrite and self.records():
+        is_over = exists(join(self.folder, "kept.json"))
+        if earlier is not None and not overwrite and not is_over and self.records():
             raise OptionError(
                 f"{self.folder} holds a training that was not finished, with other inputs or options;"
                 " --overwrite begins anew"
@@ -244,7 +247,10 @@ class Training:
         weights, _resident.weights = _resident.weights, None
         if weights is None or _resident.checksum != self._checksum(epoch - 1):
             with here(self.weights_path(epoch - 1)) as path:
-                weights = training.load_weights(path)
+                try:
+                    weights = training.load_weights(path)
+                except ModelError as error:
+                    raise ModelError(f"{error}; without {self.folder} the training begins anew") from None
         return weights
 
     def _stay(self, epoch: int, weights: Weights) -> None:

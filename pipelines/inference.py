@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike, fspath
 from typing import Any
 
 import pyarrow as pa
@@ -30,9 +31,9 @@ class CovingtonModelHandler(ModelHandler[pa.RecordBatch, pa.RecordBatch, Parser]
     21
     """
 
-    def __init__(self, model: str = models.DEFAULT, options: ParseOptions = DEFAULTS) -> None:
+    def __init__(self, model: str | PathLike[str] = models.DEFAULT, options: ParseOptions = DEFAULTS) -> None:
         super().__init__()
-        self._model, self._options = Model.pin(model), options
+        self._model, self._options = Model.pin(fspath(model)), options
 
     def load_model(self) -> Parser:
         return self._model.load()

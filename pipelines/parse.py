@@ -8,6 +8,7 @@ on where it stopped.
 
 from __future__ import annotations
 
+import secrets
 import sys
 import threading
 from collections.abc import Sequence
@@ -33,7 +34,17 @@ from covington.pipelines.storage import (
     write_json,
 )
 from covington.pipelines.transforms import ParseSentences, ReadSentences, WriteSentences
-from covington.pipelines.work import DEFAULTS, FORMATS, WORK, ParseOptions, close_folder, is_ours, read_mark
+from covington.pipelines.work import (
+    DEFAULTS,
+    FORMATS,
+    WORK,
+    ParseOptions,
+    check_job,
+    close_folder,
+    done_shards,
+    is_ours,
+    read_mark,
+)
 from covington.progress import Progress
 
 
@@ -61,7 +72,7 @@ class ParseJob:
         model = Model.pin(self.model)
         reading = ReadSentences(self.inputs, self.block_bytes, strict=self.strict)
         keep_apart(reading.files, self.folder)
-        done = self._begin(self._description(model, reading))
+        job, done = self._begin(self._description(model, reading))
         reading.skip = frozenset(done)
         kept = model.kept_in(join(self.folder, WORK))
         total = join(self.folder, WORK, "total.json")
@@ -71,12 +82,13 @@ class ParseJob:
                 pipeline
                 | "ReadSentences" >> reading
                 | "ParseSentences" >> ParseSentences(kept, self.options)
-                | "WriteSentences" >> WriteSentences(self.folder, self.format, in_parts=True)
+                | "WriteSentences" >> WriteSentences(self.folder, self.format, job)
                 | "KeepTotal" >> beam.Map(lambda report: write_json(total, report.to_dict()))
             )
 
         with _Watch(self.folder, Report.sum(done.values()), progress):
             runner.run(build)
+        check_job(self.folder, job)
         report = Report.from_dict(read_json(total)) + Report.sum(done.values())
         return close_folder(report, self.folder, {"model": model.checksum})
 
@@ -91,15 +103,14 @@ class ParseJob:
             "block_bytes": self.block_bytes,
         }
 
-    def _begin(self, description: dict[str, object]) -> dict[int, Report]:
-        """Make the folder ready; returns the shards that an earlier run of the same job has done."""
+    def _begin(self, description: dict[str, object]) -> tuple[str, dict[int, Report]]:
+        """Make the folder ready; returns the name of the job, and the shards that an earlier run of it has done."""
         if is_local(self.folder) and Path(self.folder).is_file():
             raise OptionError(f"{self.folder} is a file, so it cannot be the folder for the output")
         record = join(self.folder, WORK, "job.json")
         earlier = read_json(record)
-        if earlier == description:
-            marks = [path for path in files_in(join(self.folder, WORK)) if "done-" in path.rpartition("/")[2]]
-            return dict(read_mark(path) for path in marks if path.endswith(".json"))
+        if earlier is not None and earlier == description | {"job": earlier.get("job")}:
+            return earlier["job"], done_shards(self.folder)
         present = files_in(self.folder)
         if present and not self.overwrite:
             state = (
@@ -109,8 +120,9 @@ class ParseJob:
             )
             raise OptionError(f"{self.folder} {state}; --overwrite replaces what is there")
         remove([path for path in present if is_ours(path, self.folder)])
-        write_json(record, description)
-        return {}
+        job = secrets.token_hex(8)
+        write_json(record, description | {"job": job})
+        return job, {}
 
 
 class _Watch:

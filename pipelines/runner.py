@@ -39,6 +39,7 @@ _TOLD = re.compile(r'^\s*details = "(.+)"$', re.MULTILINE)
 _STATUS = re.compile(r"^\s*status = (?:StatusCode\.)?(\w+)$", re.MULTILINE)
 _JAVA_CLASS = re.compile(r"\b(?:[a-z]\w*\.){2,}([A-Z]\w*)")
 _TWICE = re.compile(r"\b(\w+: )\1+")
+_STOPPED = re.compile(r"^KeyboardInterrupt\b", re.MULTILINE)
 _ORDINARY = re.compile(
     r"^((?:\w+\.)*\w*(?:Error|Exception|Interrupt)): (.+?)(?: \[while running '.*?'\])?$", re.MULTILINE
 )
@@ -114,6 +115,8 @@ class Runner:
                 else:
                     _run(pipeline)
         except Exception as error:
+            if _STOPPED.search(str(error)):
+                raise KeyboardInterrupt from None  # in a worker that is a thread of this process
             if self.verbose:
                 logging.getLogger(__name__).exception("the job failed")
             raise understood(error) from None

@@ -262,10 +262,19 @@ def make_folder(path: str | None) -> None:
 
 def files_in(folder: str) -> list[str]:
     """The paths of all files in a folder and below it, sorted; none if there is no such folder."""
+    return list(sizes_in(folder))
+
+
+def sizes_in(folder: str) -> dict[str, int]:
+    """All files in a folder and below it, sorted, and how long they are."""
     folder = folder.rstrip("/")
-    if is_local(folder):
-        return sorted(join(str(at), name) for at, _, names in os.walk(folder) for name in names)
-    return [entry.path for entry in _match(folder + "/**")]
+    if not is_local(folder):
+        return {entry.path: entry.size for entry in _match(folder + "/**")}
+    found = {}
+    for path in sorted(join(str(at), name) for at, _, names in os.walk(folder) for name in names):
+        with contextlib.suppress(FileNotFoundError):  # somebody else's work in progress
+            found[path] = Path(path).lstat().st_size
+    return found
 
 
 def remove(paths: Sequence[str]) -> None:

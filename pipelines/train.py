@@ -15,6 +15,7 @@ from typing import Any
 
 import apache_beam as beam
 
+from covington.errors import OptionError
 from covington.pipelines.epochs import Training
 from covington.pipelines.runner import Runner
 from covington.training import EpochReport
@@ -40,11 +41,34 @@ class TrainParser(beam.PTransform):  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         super().__init__()
+        if self.work.options.epochs > MOST_EPOCHS:
+            raise OptionError(
+                f"Beam takes no graph of more than {MOST_EPOCHS} epochs; TrainJob makes several graphs"
+            )
 
     def expand(self, pipeline: beam.Pipeline) -> beam.PCollection[dict[str, Any]]:
+        self.work.begin()  # what an earlier training has left decides what is to be done
+        epochs = pipeline | _TrainEpochs(self.work, self.work.options.epochs)
+        return epochs | "KeepModel" >> beam.Map(lambda _, work: work.keep_model(), self.work)
+
+
+MOST_EPOCHS = 100  # Beam goes through a graph by recursion, and Python allows no more
+
+
+@dataclass
+class _TrainEpochs(beam.PTransform):  # type: ignore[misc]
+    """The epochs that are not complete yet, up to the last one wanted."""
+
+    work: Training
+    last: int
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def expand(self, pipeline: beam.Pipeline) -> beam.PCollection[None]:
         work = self.work
         epoch_is_over = pipeline | "Begin" >> beam.Create([None]) | "LookAtCorpus" >> beam.Map(_look, work)
-        for epoch in range(len(work.records()) + 1, work.options.epochs + 1):
+        for epoch in range(len(work.records()) + 1, self.last + 1):
             epoch_is_over = (
                 epoch_is_over
                 | f"DealOut{epoch}" >> beam.FlatMap(lambda _: range(work.shards))
@@ -53,7 +77,7 @@ class TrainParser(beam.PTransform):  # type: ignore[misc]
                 | f"BringTogether{epoch}" >> beam.GroupByKey()
                 | f"MixWeights{epoch}" >> beam.Map(_mix, work, epoch)
             )
-        return epoch_is_over | "KeepModel" >> beam.Map(lambda _: work.keep_model())
+        return epoch_is_over
 
 
 def _look(_: None, work: Training) -> None:
@@ -84,8 +108,12 @@ class TrainJob:
             return self.work.run_plain(tell, self.overwrite)
         self.runner.check()
         self.work.begin(self.overwrite)
+        epochs = self.work.options.epochs
         with _Watch(self.work, tell):
-            self.runner.run(lambda pipeline: pipeline | TrainParser(self.work))
+            while (done := len(self.work.records())) < epochs and not self.work.has_stopped(done + 1):
+                part = _TrainEpochs(self.work, min(done + MOST_EPOCHS, epochs))
+                self.runner.run(lambda pipeline, part=part: pipeline | part)  # type: ignore[misc]
+        self.work.keep_model()
         return self.work.finish()
 
 

@@ -16,7 +16,7 @@ from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model
 from covington.pipelines.shards import Report, Shard, count_tokens
-from covington.pipelines.storage import files_in, list_inputs
+from covington.pipelines.storage import files_in, list_inputs, real
 from covington.pipelines.work import (
     DEFAULTS,
     FORMATS,
@@ -60,6 +60,10 @@ class ReadSentences(beam.PTransform):  # type: ignore[misc]
         self.files = list_inputs([fspath(name) for name in names])
 
     def expand(self, pipeline: beam.Pipeline) -> beam.PCollection[Shard]:
+        if not isinstance(pipeline, (beam.Pipeline, beam.pvalue.PBegin)):
+            raise TypeError(
+                "ReadSentences stands at the beginning of a pipeline; what it reads is given to it by name"
+            )
         return (
             pipeline
             | "ListFiles" >> beam.Create(self.files)
@@ -89,13 +93,13 @@ class ParseSentences(beam.PTransform):  # type: ignore[misc]
     ['model', 'flags', 'confidence']
     """
 
-    model: str | Model = models.DEFAULT
+    model: str | PathLike[str] | Model = models.DEFAULT
     options: ParseOptions = DEFAULTS
     _pinned: Model = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__init__()
-        self._pinned = Model.pin(self.model) if isinstance(self.model, str) else self.model
+        self._pinned = self.model if isinstance(self.model, Model) else Model.pin(fspath(self.model))
 
     def expand(self, shards: beam.PCollection[Shard]) -> beam.PCollection[Shard]:
         return shards | beam.ParDo(_Parse(self._pinned, self.options))
@@ -158,19 +162,31 @@ class WriteSentences(beam.PTransform):  # type: ignore[misc]
 
     folder: str
     format: str = "parquet"
-    in_parts: bool = False  # this is one of several runs that fill the folder; who makes them sees to it
+    job: str | None = (
+        None  # one of several runs that fill the folder: what they are known by, in `_work/job.json`
+    )
 
     def __post_init__(self) -> None:
         super().__init__()
         if self.format not in FORMATS:
             raise OptionError(f"the format must be one of {', '.join(FORMATS)}, not {self.format}")
-        if not self.in_parts and any(is_ours(path, self.folder) for path in files_in(self.folder)):
+        self.folder = fspath(self.folder)
+        if self.job is None and any(is_ours(path, self.folder) for path in files_in(self.folder)):
             raise OptionError(f"{self.folder} holds the results of another job")
 
     def expand(self, shards: beam.PCollection[Shard]) -> beam.PCollection[Report]:
+        _take_folder(shards.pipeline, self.folder)
         report = (
             shards
-            | "WriteShards" >> beam.Map(write_shard, self.folder, self.format)
+            | "WriteShards" >> beam.Map(write_shard, self.folder, self.format, self.job)
             | "AddUp" >> beam.CombineGlobally(Report.sum)
         )
-        return report if self.in_parts else report | "Close" >> beam.Map(close_folder, self.folder)
+        return report if self.job is not None else report | "Close" >> beam.Map(close_folder, self.folder)
+
+
+def _take_folder(pipeline: beam.Pipeline, folder: str) -> None:
+    """Two transforms of one pipeline cannot fill one folder: their shards have the same names."""
+    taken = vars(pipeline).setdefault("_covington_folders", set())
+    if real(folder) in taken:
+        raise OptionError(f"two WriteSentences of one pipeline write to {folder}")
+    taken.add(real(folder))

@@ -20,11 +20,14 @@ from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES, BLOCK_ROWS, Block, Count
 from covington.pipelines.shards import Report, Shard, count_tokens
 from covington.pipelines.storage import (
+    facts,
+    files_in,
     join,
     open_raw,
     read_json,
     readable,
     remove_folder,
+    sizes_in,
     whole_file,
     write_json,
 )
@@ -153,8 +156,9 @@ def statistics_as_dict(statistics: Statistics) -> dict[str, int]:
     return {one.name: int(getattr(statistics, one.name)) for one in fields(statistics)}
 
 
-def write_shard(shard: Shard, folder: str, format: str = "parquet") -> Report:
-    """Write the files of one shard, then the mark that it is done, and report."""
+def write_shard(shard: Shard, folder: str, format: str = "parquet", job: str | None = None) -> Report:
+    """Write the files of one shard, then the mark that it is done, and report; not into the folder of another job."""
+    check_job(folder, job)
     report = Report(
         shards=1,
         counted=shard.counted,
@@ -165,13 +169,22 @@ def write_shard(shard: Shard, folder: str, format: str = "parquet") -> Report:
         of=shard.of,
     )
     work = join(folder, WORK)
-    with whole_file(join(folder, f"{shard.name}.{format}"), work) as file:
+    names = [f"{shard.name}.{format}"]
+    with whole_file(join(folder, names[0]), work) as file:
         write_batch(shard.sentences, file, format)
     if shard.rejects.num_rows:
-        with whole_file(join(folder, REJECTS, f"{shard.name}.parquet"), work) as file:
+        names.append(f"{REJECTS}/{shard.name}.parquet")
+        with whole_file(join(folder, names[1]), work) as file:
             pq.write_table(pa.table(shard.rejects), file, compression="zstd")
-    write_json(done_mark(folder, shard.number), report.to_dict(), work)
+    sizes = {name: facts(join(folder, name))[0] for name in names}
+    write_json(done_mark(folder, shard.number), report.to_dict() | {"files": sizes}, work)
     return report
+
+
+def check_job(folder: str, job: str | None) -> None:
+    """See to it that a folder still belongs to a job; None is no job that could lose it."""
+    if job is not None and (read_json(join(folder, WORK, "job.json")) or {}).get("job") != job:
+        raise CovingtonError(f"another job has taken {folder} meanwhile; --overwrite takes it back")
 
 
 def write_batch(batch: pa.RecordBatch, file: IO[bytes], format: str) -> None:
@@ -188,14 +201,15 @@ def is_ours(path: str, folder: str) -> bool:
     return name.startswith((f"{WORK}/", f"{REJECTS}/", "shard-")) or name == SUMMARY
 
 
-def close_folder(report: Report, folder: str, facts: Mapping[str, str] | None = None) -> Report:
+def close_folder(report: Report, folder: str, about: Mapping[str, str] | None = None) -> Report:
     """Say in the folder that all shards are there, and take away what was needed on the way."""
-    if not report.adds_up:
+    shards = [path for path in files_in(folder) if path[len(folder.rstrip("/")) + 1 :].startswith("shard-")]
+    if not report.adds_up or len(shards) != report.of:
         raise CovingtonError(
             f"{folder} is not complete: of {report.counted} sentences {report.sentences} came out,"
             f" {report.rejects} were rejected, in {report.shards} of {report.of} shards"
         )
-    write_json(join(folder, SUMMARY), report.to_dict() | {"version": __version__} | dict(facts or {}))
+    write_json(join(folder, SUMMARY), report.to_dict() | {"version": __version__} | dict(about or {}))
     remove_folder(join(folder, WORK))
     return report
 
@@ -207,6 +221,18 @@ def done_mark(folder: str, number: int) -> str:
 
 def read_mark(path: str) -> tuple[int, Report]:
     """The number of a shard and its report, from its mark."""
-    values: Mapping[str, object] = read_json(path)
     number = int(path.rpartition("done-")[2].removesuffix(".json"))
-    return number, Report.from_dict(values)
+    return number, Report.from_dict(read_json(path))
+
+
+def done_shards(folder: str) -> dict[int, Report]:
+    """The shards that are done and there as they were written; what is changed or gone has to be made again."""
+    sizes = sizes_in(folder)
+    marks = [
+        path for path in sizes if path.startswith(join(folder, WORK, "done-")) and path.endswith(".json")
+    ]
+    return dict(
+        read_mark(path)
+        for path in marks
+        if all(sizes.get(join(folder, name)) == size for name, size in read_json(path)["files"].items())
+    )

@@ -16,6 +16,10 @@ import pytest
 
 import covington
 from covington.cli import main
+from covington.errors import CovingtonError, OptionError
+from covington.pipelines import work
+from covington.pipelines.parse import ParseJob
+from covington.pipelines.runner import Runner
 from tests.pipelines.conftest import SAMPLE
 
 
@@ -215,7 +219,6 @@ def test_a_training_that_has_learnt_nothing_is_not_in_the_way(tmp_path: Path) ->
 def test_a_folder_of_results_is_not_filled_twice(tmp_path: Path) -> None:
     import apache_beam as beam
 
-    from covington.errors import OptionError
     from covington.pipelines import ReadSentences, WriteSentences
 
     folder = tmp_path / "out"
@@ -251,3 +254,93 @@ def test_a_job_that_is_stopped_ends_at_once(corpus: Path, small_model: str, tmp_
     assert (command.returncode, told) == (130, "covington: stopped\n")
     assert main(call[3:]) == 0
     assert pq.read_table(tmp_path / "out", columns=["position"]).num_rows == 100 * 40 * 42
+
+
+def _killed(*_: object) -> None:
+    raise CovingtonError("killed")
+
+
+def test_shards_that_are_gone_or_changed_are_made_again(
+    corpus: Path, small_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = ["parse", str(corpus), "-o", str(tmp_path / "out"), "--model", small_model]
+    assert main(call) == 0
+    right = {path.name: path.read_bytes() for path in (tmp_path / "out").glob("shard-*")}
+    out = tmp_path / "out"
+    # as a job leaves it that was killed before its end
+    with monkeypatch.context() as patch:
+        patch.setattr("covington.pipelines.parse.close_folder", _killed)
+        assert main([*call, "--overwrite"]) == 1
+    names = sorted(right)
+    (out / names[0]).unlink()
+    (out / names[1]).write_bytes(b"junk")
+    assert main(call) == 0
+    assert {path.name: path.read_bytes() for path in out.glob("shard-*")} == right
+
+
+def test_a_job_whose_folder_was_taken_says_so(
+    corpus: Path,
+    small_model: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    call = ["parse", str(corpus), "-o", str(tmp_path / "out"), "--model", small_model]
+    job = tmp_path / "out" / "_work" / "job.json"
+    write = work.write_batch
+
+    def taken(*arguments: object) -> None:
+        job.write_text(job.read_text().replace('"job": "', '"job": "other'))
+        write(*arguments)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(work, "write_batch", taken)
+        assert main(call) == 1
+    assert "another job has taken" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "_summary.json").exists()
+
+
+def test_an_interrupt_inside_a_worker_stops_the_job(
+    small_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("covington.pipelines.transforms.parse_shard", interrupted)
+    job = ParseJob([SAMPLE], str(tmp_path / "out"), small_model)
+    with pytest.raises(KeyboardInterrupt):
+        job.run(Runner(threads=1))
+
+
+def test_two_transforms_do_not_fill_one_folder(tmp_path: Path) -> None:
+    import apache_beam as beam
+
+    from covington.pipelines import ReadSentences, WriteSentences
+
+    pipeline = beam.Pipeline(runner="FnApiRunner")
+    for name in "ab":
+        (tmp_path / name).symlink_to("out")
+    _ = pipeline | "1" >> ReadSentences(SAMPLE) | "w1" >> WriteSentences(tmp_path / "a")
+    with pytest.raises(OptionError, match="two WriteSentences"):
+        _ = pipeline | "2" >> ReadSentences(SAMPLE) | "w2" >> WriteSentences(tmp_path / "b")
+
+
+def test_names_may_be_paths(tmp_path: Path) -> None:
+    from covington import models
+    from covington.pipelines import CovingtonModelHandler, ParseSentences
+
+    assert ParseSentences(models.path("en_ewt"))._pinned.checksum == covington.Parser.load("en_ewt").checksum
+    CovingtonModelHandler(models.path("en_ewt"))
+
+
+WITHOUT_PANDAS = """
+import sys
+sys.modules["pandas"] = None
+import covington.parser
+print("numpy.ma" in sys.modules)
+"""
+
+
+def test_what_numpy_loads_lazily_is_there_before_threads_ask_for_it() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_PANDAS], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"

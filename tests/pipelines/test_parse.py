@@ -160,11 +160,11 @@ def test_an_unfinished_job_is_taken_up_again(
     written: list[int] = []
     write = transforms.write_shard
 
-    def fails_in_the_middle(shard: Any, folder: str, format: str) -> Any:
+    def fails_in_the_middle(shard: Any, folder: str, *options: str) -> Any:
         if len(written) == 7:
             raise OSError(28, "No space left on device", folder)
         written.append(shard.number)
-        return write(shard, folder, format)
+        return write(shard, folder, *options)
 
     monkeypatch.setattr(transforms, "write_shard", fails_in_the_middle)
     with pytest.raises(CovingtonError, match="No space left on device"):
@@ -174,9 +174,9 @@ def test_an_unfinished_job_is_taken_up_again(
     with pytest.raises(OptionError, match="not finished, with other inputs or options"):
         job(corpus / "a.conllu", tmp_path, small_model).run(ONE)
 
-    def counts(shard: Any, folder: str, format: str) -> Any:
+    def counts(shard: Any, folder: str, *options: str) -> Any:
         assert shard.number not in written
-        return write(shard, folder, format)
+        return write(shard, folder, *options)
 
     monkeypatch.setattr(transforms, "write_shard", counts)
     job(corpus, tmp_path, small_model).run(ONE)

@@ -6,15 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import apache_beam as beam
 import pytest
 
-from covington import training
+from covington import model_file, training
 from covington.cli import main
-from covington.errors import CovingtonError, OptionError
+from covington.errors import CovingtonError, ModelError, OptionError
 from covington.parser import Parser
 from covington.pipelines import Runner
 from covington.pipelines.epochs import Training, best_epoch, dealt, read_all
-from covington.pipelines.train import TrainJob
+from covington.pipelines.train import TrainJob, TrainParser
 from covington.training import TrainingOptions
 from covington.weights import Weights
 from tests.pipelines.conftest import SAMPLE
@@ -168,3 +169,50 @@ def test_the_command_tells_of_every_epoch(tmp_path: Path, capfd: pytest.CaptureF
     assert [record["epoch"] for record in records] == [1, 2]
     assert all(0 < record["dev_las"] <= 100 for record in records)
     assert errors == ""
+
+
+def test_more_epochs_than_beam_takes_in_one_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = tmp_path / "small.conllu"
+    small.write_text("".join(Path(SAMPLE).read_text().partition("\n\n")[:2]))
+    whole, parts = (
+        Training((str(small),), str(tmp_path / name), options=TrainingOptions(epochs=5), shards=2)
+        for name in ("whole", "parts")
+    )
+    TrainJob(whole, Runner(threads=1)).run()
+    monkeypatch.setattr("covington.pipelines.train.MOST_EPOCHS", 2)
+    told: list[dict[str, Any]] = []
+    TrainJob(parts, Runner(threads=1)).run(told.append)
+    assert [record["epoch"] for record in told] == [1, 2, 3, 4, 5]
+    assert Path(parts.model).read_bytes() == Path(whole.model).read_bytes()
+    with pytest.raises(OptionError, match="TrainJob makes several graphs"):
+        TrainParser(parts)
+
+
+def test_a_training_that_is_over_is_not_in_the_way(tmp_path: Path) -> None:
+    for epochs in (1, 2):
+        work = Training((SAMPLE,), str(tmp_path / "m"), options=TrainingOptions(epochs=epochs), shards=2)
+        with beam.Pipeline(runner="FnApiRunner") as pipeline:
+            _ = pipeline | TrainParser(work)
+        assert model_file.read(tmp_path / "m").metadata["epoch"] == epochs
+
+
+@pytest.mark.parametrize("prune", [-1.0, float("nan"), float("inf")])
+def test_what_cannot_be_pruned(prune: float) -> None:
+    with pytest.raises(OptionError, match="prune must be 0 or more"):
+        Training((SAMPLE,), "m", prune=prune)
+
+
+def test_a_damaged_checkpoint_says_what_to_do(tmp_path: Path) -> None:
+    work = Training((SAMPLE,), str(tmp_path / "m"), options=TrainingOptions(epochs=2))
+    told: list[dict[str, Any]] = []
+
+    def stop(record: dict[str, Any]) -> None:
+        told.append(record)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work.run_plain(stop)
+    path = Path(work.weights_path(1))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ModelError, match="the training begins anew"):
+        work.run_plain(told.append)
