@@ -15,7 +15,7 @@ from typing import Any
 
 import apache_beam as beam
 
-from covington.errors import OptionError
+from covington.errors import JobError, OptionError
 from covington.pipelines.epochs import Training
 from covington.pipelines.runner import Runner
 from covington.training import EpochReport
@@ -113,6 +113,8 @@ class TrainJob:
             while (done := len(self.work.records())) < epochs and not self.work.has_stopped(done + 1):
                 part = _TrainEpochs(self.work, min(done + MOST_EPOCHS, epochs))
                 self.runner.run(lambda pipeline, part=part: pipeline | part)  # type: ignore[misc]
+                if len(self.work.records()) == done:
+                    raise JobError(f"the job is over, but {self.work.folder} has no more epochs than before")
         self.work.keep_model()
         return self.work.finish()
 

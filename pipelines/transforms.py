@@ -162,9 +162,7 @@ class WriteSentences(beam.PTransform):  # type: ignore[misc]
 
     folder: str
     format: str = "parquet"
-    job: str | None = (
-        None  # one of several runs that fill the folder: what they are known by, in `_work/job.json`
-    )
+    job: str | None = None  # the name of one that fills the folder in several runs, as in `_work/job.json`
 
     def __post_init__(self) -> None:
         super().__init__()
