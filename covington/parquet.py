@@ -39,14 +39,14 @@ def write_parquet(
     if isinstance(batches, pa.Table):
         batches = batches.to_batches()
     with atomic_file(path) as file:
-        write_to((conform(batch, parsed=parsed) for batch in batches), file)
+        write_to(batches, file, parsed)
 
 
-def write_to(batches: Iterable[pa.RecordBatch], file: IO[bytes]) -> None:
+def write_to(batches: Iterable[pa.RecordBatch], file: IO[bytes], parsed: Collection[str] = ()) -> None:
     """Write batches as Parquet to a file that is open."""
     writer: pq.ParquetWriter | None = None
     try:
-        for table in _row_groups(map(conform, batches)):
+        for table in _row_groups(conform(batch, parsed=parsed) for batch in batches):
             if writer is None:
                 writer = _writer(file, table.schema)
             writer.write_table(table, row_group_size=ROW_GROUP)

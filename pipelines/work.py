@@ -197,13 +197,17 @@ def write_batch(batch: pa.RecordBatch, file: IO[bytes], format: str) -> None:
 
 def is_ours(path: str, folder: str) -> bool:
     """Whether a file in an output folder is one that a job made."""
-    name = path[len(folder.rstrip("/")) + 1 :]
+    name = _name_in(folder, path)
     return name.startswith((f"{WORK}/", f"{REJECTS}/", "shard-")) or name == SUMMARY
+
+
+def _name_in(folder: str, path: str) -> str:
+    return path[len(folder.rstrip("/")) + 1 :]
 
 
 def close_folder(report: Report, folder: str, about: Mapping[str, str] | None = None) -> Report:
     """Say in the folder that all shards are there, and take away what was needed on the way."""
-    shards = [path for path in files_in(folder) if path[len(folder.rstrip("/")) + 1 :].startswith("shard-")]
+    shards = [path for path in files_in(folder) if _name_in(folder, path).startswith("shard-")]
     if not report.adds_up or len(shards) != report.of:
         raise CovingtonError(
             f"{folder} is not complete: of {report.counted} sentences {report.sentences} came out,"
@@ -221,18 +225,20 @@ def done_mark(folder: str, number: int) -> str:
 
 def read_mark(path: str) -> tuple[int, Report]:
     """The number of a shard and its report, from its mark."""
-    number = int(path.rpartition("done-")[2].removesuffix(".json"))
-    return number, Report.from_dict(read_json(path))
+    return _number_of(path), Report.from_dict(read_json(path))
+
+
+def _number_of(mark: str) -> int:
+    return int(mark.rpartition("done-")[2].removesuffix(".json"))
 
 
 def done_shards(folder: str) -> dict[int, Report]:
     """The shards that are done and there as they were written; what is changed or gone has to be made again."""
     sizes = sizes_in(folder)
-    marks = [
-        path for path in sizes if path.startswith(join(folder, WORK, "done-")) and path.endswith(".json")
-    ]
-    return dict(
-        read_mark(path)
-        for path in marks
-        if all(sizes.get(join(folder, name)) == size for name, size in read_json(path)["files"].items())
-    )
+    found = {}
+    for path in sizes:
+        if path.startswith(join(folder, WORK, "done-")) and path.endswith(".json"):
+            mark = read_json(path)
+            if all(sizes.get(join(folder, name)) == size for name, size in mark["files"].items()):
+                found[_number_of(path)] = Report.from_dict(mark)
+    return found

@@ -91,9 +91,14 @@ def _refuse_numbers(type_: pa.DataType) -> None:
 def unfit_heads(batch: pa.RecordBatch) -> Any:
     """Which rows have a head that cannot be the number of a word, and is not missing either."""
     unfit = np.zeros(batch.num_rows, dtype=bool)
-    if "head" not in batch.schema.names or not any(is_list(batch.column("head").type) for is_list in _LISTS):
+    heads = batch.column("head") if "head" in batch.schema.names else None
+    if (
+        heads is None
+        or heads.type == SENTENCE.field("head").type
+        or not any(is_list(heads.type) for is_list in _LISTS)
+    ):
         return unfit
-    lists = _lists(batch.column("head"))
+    lists = _lists(heads)
     values = lists.flatten()
     if pa.types.is_integer(values.type):
         fits = pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, MOST_WORDS))
