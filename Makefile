@@ -1,4 +1,4 @@
-# `make demo` and `make test` need Python 3.10 or newer, a C compiler and make; nothing else.
+# `make demo` and `make test` need Python 3.10 to 3.13, a C compiler, make, and a package index that pip can reach.
 
 PYTHON ?= python3
 VENV   ?= .venv

@@ -11,21 +11,25 @@ from typing import IO
 
 
 @contextmanager
-def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_file(
+    path: str | os.PathLike[str], workshop: str | os.PathLike[str] | None = None
+) -> Iterator[IO[bytes]]:
     """A binary file that takes its name only if the block ends well; its folder is made, but otherwise nothing is left.
 
-    A failing disk is reported under the name the caller knows, not under the temporary one.
+    Until then it is in `workshop`, a folder of the same filesystem, or beside its place. A failing disk is reported
+    under the name the caller knows, not under the temporary one.
     """
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(workshop or target.parent) / f".{target.name}.{secrets.token_hex(6)}.part"
     try:
+        for folder in (target.parent, temporary.parent):
+            folder.mkdir(parents=True, exist_ok=True)
         with temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
-        remember_name(target.parent)
+        _remember_name(target.parent)
     except BaseException as error:
         with suppress(OSError):
             temporary.unlink()
@@ -34,7 +38,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
-def remember_name(folder: Path) -> None:
+def _remember_name(folder: Path) -> None:
     """Flush the folder too, so that the new name survives a power cut, where the system can do that."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from covington import encoding, exact
-from covington.errors import DataError, OptionError
-from covington.reading import is_part
+from covington.errors import DataError
 from covington.recording import Recorder
 from covington.training import TrainingOptions, prepare, survey, train_epoch
 from covington.weights import Weights
@@ -190,17 +188,3 @@ def average(rows: list[dict[str, Any]]) -> dict[str, Any]:
         **{bound: mean(bound) for bound in BOUNDS},
         "relative_difference": {bound: mean("relative_difference", bound) for bound in BOUNDS},
     }
-
-
-def training_file(path: str) -> Path:
-    """The file itself, or the one training file of a treebank's folder."""
-    place = Path(path)
-    if not place.is_dir():
-        return place
-    found = sorted(file for file in place.iterdir() if is_part(file.name, "train"))
-    if len(found) != 1:
-        names = ", ".join(file.name for file in found) or "none"
-        raise OptionError(
-            f"{path}: one training file (*train*.conllu or .parquet) was expected, found {names}"
-        )
-    return found[0]

@@ -10,7 +10,8 @@ import sys
 from collections.abc import Sequence
 
 from covington import __version__
-from covington.errors import CovingtonError, OptionError
+from covington.errors import CovingtonError, DataError, OptionError
+from covington.listing import is_local, keep_apart, local_files
 
 # name → the line shown by `covington --help`; the module is covington.commands.<name>, loaded when called
 COMMANDS = {
@@ -84,10 +85,9 @@ def _run(parser: argparse.ArgumentParser, arguments: list[str]) -> int:
 
 def _keep_inputs(parsed: argparse.Namespace) -> None:
     """No command writes over a file that it reads, whatever names the two are given by."""
-    read = {os.path.realpath(name): name for name in _names(parsed, READ)}
-    for name in _names(parsed, WRITTEN):
-        if (given := read.get(os.path.realpath(name))) is not None and os.path.isfile(name):  # noqa: PTH113
-            raise OptionError(f"{given} is an input, so the output cannot go to {name}")
+    written = _names(parsed, WRITTEN)
+    if written:
+        keep_apart((file for name in _names(parsed, READ) for file in _files(name)), written)
 
 
 def _names(parsed: argparse.Namespace, arguments: Sequence[str]) -> list[str]:
@@ -96,10 +96,14 @@ def _names(parsed: argparse.Namespace, arguments: Sequence[str]) -> list[str]:
     return [name for names in lists for name in names if isinstance(name, str) and name != "-"]
 
 
+def _files(name: str) -> list[str]:
+    """The files of this machine that are meant; if there are none, the command has something to say of it."""
+    try:
+        return local_files(name) if is_local(name) else []
+    except DataError:
+        return []
+
+
 def _complain(message: object, code: int) -> int:
     print(f"covington: {message}", file=sys.stderr)
     return code
-
-
-if __name__ == "__main__":
-    sys.exit(main())

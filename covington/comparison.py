@@ -28,12 +28,12 @@ from covington.errors import DataError, OptionError
 from covington.evaluation import Counts, count, sentence_scores
 from covington.oracle import ORACLES
 from covington.parser import Parser, Statistics
-from covington.reading import is_part, read_sentences
+from covington.reading import read_sentences
 from covington.training import TrainingOptions, freeze, prepare, survey, train_epoch
+from covington.treebanks import Treebank
 from covington.weights import Weights
 
 FORMAT = 1  # of the files of finished runs
-PARTS = ("train", "dev", "test")
 #: Modules that no result depends on: files, studies, pages. A new module counts until it is named here.
 NOT_IN_A_RUN = (
     *(
@@ -48,9 +48,9 @@ NOT_IN_A_RUN = (
         "compression",
         "conllu",
     ),
-    *("drawing", "errors", "evaluation_report", "exact", "loss_search", "model_file", "parquet", "plots"),
-    *("progress", "reading", "recording", "reject", "report", "scores", "search_bounds", "significance"),
-    *("token_lists", "trace_page", "tracing", "walk", "writing"),
+    *("drawing", "errors", "evaluation_report", "exact", "listing", "loss_search", "model_file", "parquet"),
+    *("plots", "progress", "reading", "recording", "reject", "report", "scores", "search_bounds"),
+    *("significance", "token_lists", "trace_page", "tracing", "treebanks", "walk", "writing"),
 )
 
 
@@ -68,16 +68,6 @@ class System:
 
 
 @dataclass(frozen=True)
-class Treebank:
-    """The files of a treebank, by part."""
-
-    name: str
-    train: tuple[str, ...]
-    dev: tuple[str, ...]
-    test: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Run:
     """One training and what is needed to repeat it."""
 
@@ -86,31 +76,6 @@ class Run:
     options: TrainingOptions
     curve: bool
     key: str
-
-
-def find_treebanks(paths: Iterable[str]) -> list[Treebank]:
-    """Folders that hold *train*, *dev* and *test* CoNLL-U files, or folders of such folders."""
-    found = []
-    for path in paths:
-        folder = Path(path)
-        if not folder.is_dir():
-            raise OptionError(f"{path}: not a folder with *train*, *dev* and *test* .conllu files")
-        inside = [folder, *sorted(child for child in folder.iterdir() if child.is_dir())]
-        here = [treebank for child in inside if (treebank := _treebank(child)) is not None]
-        if not here:
-            raise OptionError(f"{path}: no *train* and *test* .conllu files")
-        found.extend(here)
-    if len({treebank.name for treebank in found}) < len(found):
-        raise OptionError("two treebanks have the same folder name")
-    return found
-
-
-def _treebank(folder: Path) -> Treebank | None:
-    files = sorted(folder.iterdir())
-    parts = [tuple(str(file) for file in files if is_part(file.name, part)) for part in PARTS]
-    if twice := {*parts[0]} & {*parts[1]} | {*parts[1]} & {*parts[2]} | {*parts[0]} & {*parts[2]}:
-        raise OptionError(f"{min(twice)}: is it for training, dev or test? The name says two of them")
-    return Treebank(folder.resolve().name, *parts) if parts[0] and parts[2] else None
 
 
 def systems(named: Sequence[str], settings: Sequence[str]) -> list[System]:
@@ -142,7 +107,7 @@ def options_from(texts: Mapping[str, str]) -> TrainingOptions:
             raise OptionError(f"no training option {name!r}; there are {', '.join(defaults)}")
         kind = type(defaults[name])
         try:
-            values[name] = {"yes": True, "no": False}[text] if kind is bool else kind(text)
+            values[name] = kind(text)
         except (ValueError, KeyError):
             raise OptionError(f"training option {name} cannot be {text!r}") from None
     return TrainingOptions.from_dict(values)

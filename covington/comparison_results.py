@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from covington import significance
-from covington.comparison import Run, System, Treebank
+from covington.comparison import Run, System
 from covington.evaluation import (
     ALL,
     ARC_LENGTH_GROUPS,
@@ -27,6 +27,7 @@ from covington.evaluation import (
 )
 from covington.parser import Statistics
 from covington.scores import scores
+from covington.treebanks import Treebank
 
 ALPHA = 0.05
 

@@ -14,8 +14,14 @@ import pyarrow as pa
 
 from covington.errors import DataError
 
-# (first bytes, name for pyarrow): Arrow's decompressors run outside the interpreter; it has none for xz
-_MAGIC = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ\0", "xz"))
+# first bytes → kind; compressions have pyarrow's names, whose decompressors run outside the interpreter, but not for xz
+_MAGIC = {
+    b"PAR1": "parquet",
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xfd7zXZ\0": "xz",
+}
 
 PIECE = 1 << 22  # bytes read at a time
 XZ_MEMORY = 256 << 20  # bytes; the highest preset of xz needs 65 MB
@@ -99,6 +105,11 @@ class Unclosed:
         pass
 
 
+def kind_of(opening: bytes) -> str:
+    """What the first bytes of a file, six or more, say that it is: parquet, a compression, or else conllu."""
+    return next((kind for magic, kind in _MAGIC.items() if opening.startswith(magic)), "conllu")
+
+
 def _unpacked(stream: IO[bytes], method: str | None) -> IO[bytes]:
     if method is None:
         return stream
@@ -112,7 +123,8 @@ def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
     start = b""
     while len(start) < 6 and (more := stream.read(6 - len(start))):
         start += more
-    method = next((method for magic, method in _MAGIC if start.startswith(magic)), None)
+    kind = kind_of(start)
+    method = None if kind in ("conllu", "parquet") else kind
     try:
         source = _unpacked(cast(IO[bytes], Joined(start, stream)), method)
         while piece := source.read(PIECE):

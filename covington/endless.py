@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from covington.conllu_blanks import blank_line
 
 LONGEST = 64 << 20  # bytes of a sentence; the compiled reader has the same number
-SLACK = (
-    1 << 16
-)  # bytes that a stretch may be longer before it is passed over: the reader judges those in between
+# bytes that a stretch may be longer before it is passed over: the reader judges those in between
+SLACK = 1 << 16
 KEPT = 1 << 16  # bytes of such a stretch that its reject keeps
 REASON = f"no blank line in {LONGEST >> 20} MB, so this is not taken for a sentence"
 

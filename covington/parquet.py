@@ -50,6 +50,7 @@ def write_to(batches: Iterable[pa.RecordBatch], file: IO[bytes], parsed: Collect
             if writer is None:
                 writer = _writer(file, table.schema)
             writer.write_table(table, row_group_size=ROW_GROUP)
+            del table  # not to be held while the next one is made
         if writer is None:
             writer = _writer(file, SENTENCE)
     finally:
@@ -90,6 +91,7 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
             rows -= ROW_GROUP
             table = table.slice(0, ROW_GROUP).combine_chunks()
             yield table
+            del table
     if rows:
         yield pa.Table.from_batches(waiting).combine_chunks()
 

@@ -24,7 +24,9 @@ from covington.oracle import TRANSITIONS
 from covington.schemas import MOST_WORDS, PARSE
 from covington.training import TrainingOptions
 
-TOO_LONG = "too-long"
+#: flags of sentences
+TOO_LONG = "too-long"  # not parsed
+UNTAGGED = "untagged"  # parsed without the tags that the model was trained with
 #: the arrays of a model file, in the order FrozenWeights takes them
 ARRAYS = ("common", "rows", "rare", "gate_filter")
 
@@ -36,6 +38,7 @@ class Statistics:
     sentences: int = 0
     tokens: int = 0
     unparsed: int = 0
+    untagged: int = 0  # sentences without a tag where the model looks for them
     shift: int = 0
     no_arc: int = 0
     left_arc: int = 0
@@ -99,9 +102,10 @@ class Parser:
     ) -> pa.RecordBatch:
         """Fill in `head` and `deprel`, and add the columns of schemas.PARSE.
 
-        Sentences of more words than `max_length` come back unparsed with the flag `too-long`. With `confidence`
-        every arc gets the score margin by which its transition won (no probability; null where none built the
-        arc). With `gold` the trees in the batch are used for the error-analysis counts in `statistics`.
+        Sentences of more words than `max_length` come back unparsed with the flag `too-long`; those that have
+        none of the tags that the model was trained with are parsed all the same and get the flag `untagged`. With
+        `confidence` every arc gets the score margin by which its transition won (no probability; null where none
+        built the arc). With `gold` the trees in the batch are used for the error-analysis counts in `statistics`.
         """
         if not isinstance(batch, pa.RecordBatch):
             raise TypeError(
@@ -129,11 +133,18 @@ class Parser:
             with ThreadPoolExecutor(len(spans)) as pool:
                 counts = list(pool.map(work, spans))
         too_long = lengths > longest
+        untagged = encoding.untagged(batch, self.options.tag, lengths)
         if statistics is not None:
-            statistics.add(sentences=batch.num_rows, tokens=int(lengths.sum()), unparsed=int(too_long.sum()))
+            statistics.add(
+                sentences=batch.num_rows,
+                tokens=int(lengths.sum()),
+                unparsed=int(too_long.sum()),
+                untagged=int(untagged.sum()),
+            )
             for part in counts:
                 statistics.add(**part)
-        return self._filled(batch, lengths, heads, labels, margins, too_long)
+        flags = _flags({TOO_LONG: too_long, UNTAGGED: untagged})
+        return self._filled(batch, lengths, heads, labels, margins, too_long, flags)
 
     def trace(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
         """The transitions of the first sentence of a batch, forced Shifts left out."""
@@ -174,7 +185,14 @@ class Parser:
         self._free_decoders.append(decoder)  # not after an error, which leaves a sentence half parsed
 
     def _filled(
-        self, batch: pa.RecordBatch, lengths: Any, heads: Any, labels: Any, margins: Any, too_long: Any
+        self,
+        batch: pa.RecordBatch,
+        lengths: Any,
+        heads: Any,
+        labels: Any,
+        margins: Any,
+        too_long: Any,
+        flags: pa.ListArray,
     ) -> pa.RecordBatch:
         """The batch with its new columns; the list offsets are shared by all of them."""
         offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
@@ -184,9 +202,8 @@ class Parser:
             pa.array(labels, mask=unparsed if unparsed is None else labels < 0), names
         ).cast(pa.string())
         rows = batch.num_rows
-        flags = np.concatenate(([0], np.cumsum(too_long)))
         if margins is None:
-            confidence = pa.nulls(rows, PARSE[2].type)
+            confidence = pa.nulls(rows, PARSE.field("confidence").type)
         else:
             confidence = pa.ListArray.from_arrays(
                 offsets, pa.array(margins * np.float32(self.scale), pa.float32(), from_pandas=True)
@@ -195,13 +212,19 @@ class Parser:
             "head": pa.ListArray.from_arrays(offsets, pa.array(heads.astype(np.uint16), mask=unparsed)),
             "deprel": pa.ListArray.from_arrays(offsets, deprel),
             "model": pa.array([self.checksum] * rows, pa.string()),
-            "flags": pa.ListArray.from_arrays(
-                pa.array(flags, pa.int32()), pa.array([TOO_LONG] * int(flags[-1]), pa.string())
-            ),
+            "flags": flags,
             "confidence": confidence,
         }
         columns = {name: batch.column(name) for name in batch.schema.names} | new
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def _flags(rows: dict[str, Any]) -> pa.ListArray:
+    """For each row the names of what holds for it."""
+    held = np.stack(list(rows.values()), axis=1)
+    offsets = np.concatenate(([0], np.cumsum(held.sum(axis=1))))
+    names = pa.array(list(rows), pa.string()).take(pa.array(np.nonzero(held)[1]))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), names)
 
 
 def _spans(lengths: Any, threads: int) -> list[tuple[int, int]]:

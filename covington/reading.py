@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,17 +12,11 @@ from typing import IO
 import pyarrow as pa
 
 from covington import endless
-from covington.compression import decompressed
+from covington.compression import decompressed, kind_of
 from covington.conllu import SentenceBuilder
-from covington.errors import DataError
+from covington.listing import local_files
 from covington.parquet import read_parquet
-from covington.reject_file import ENDING as REJECTS
 from covington.rejecting import RejectSink, judged
-
-#: The endings that make a file of a folder an input; a file that is named is read whatever its name.
-ENDINGS = (".conllu", ".conll", ".parquet")
-COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
-NO_INPUT = "no CoNLL-U or Parquet file in this folder"
 
 PathOrFile = str | os.PathLike[str] | IO[bytes]
 
@@ -59,18 +52,26 @@ def read_sentences(
     strict: bool = False,
     rejects: RejectSink | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Read Parquet (a file that ends in `.parquet`) or else CoNLL-U; of a folder, all files that have sentences."""
-    if not isinstance(path_or_file, (str, os.PathLike)):
+    """Read Parquet or CoNLL-U, whichever it is; a folder or a glob stands for all its files."""
+    if not isinstance(path_or_file, (str, os.PathLike)) or path_or_file == "-":
         yield from read_conllu(path_or_file, batch_size=batch_size, strict=strict, rejects=rejects)
         return
-    for path in sentence_files(path_or_file):
-        read = read_parquet if path.endswith(".parquet") else read_conllu
+    for path in local_files(os.fspath(path_or_file)):
+        read = read_parquet if is_parquet(path) else read_conllu
         yield from read(path, batch_size=batch_size, strict=strict, rejects=rejects)
 
 
+def is_parquet(path: str) -> bool:
+    """Whether a file is Parquet, by its first bytes; a pipe, which can be read only once, is not."""
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return kind_of(file.read(8)) == "parquet"
+
+
 def read_in_order(path: str) -> Iterator[pa.RecordBatch]:
-    """Read sentences that must be well-formed; those of a folder are sorted by source and position, in memory."""
-    if path == "-" or not Path(path).is_dir():
+    """Read sentences that must be well-formed; those of several files are sorted by source and position, in memory."""
+    if path == "-" or len(local_files(path)) == 1:
         return read_sentences(path, strict=True)
     tables = [pa.table(batch) for batch in read_sentences(path, strict=True)]
     if not tables:
@@ -78,35 +79,6 @@ def read_in_order(path: str) -> Iterator[pa.RecordBatch]:
     table = pa.concat_tables(tables, promote_options="default")
     table = table.sort_by([("source", "ascending"), ("position", "ascending")])
     return iter(table.combine_chunks().to_batches(max_chunksize=4096))
-
-
-def sentence_files(path: str | os.PathLike[str]) -> list[str]:
-    """The file itself, or the files with sentences in a folder and below it, in the order of their names."""
-    folder = Path(path)
-    if not folder.is_dir():
-        return [os.fspath(path)]
-    inside = [file for file in folder.rglob("*") if is_input(file.relative_to(folder).as_posix())]
-    files = sorted(str(file) for file in inside if file.is_file())
-    if not files:
-        raise DataError(NO_INPUT, source=os.fspath(path))
-    return files
-
-
-def is_input(name: str) -> bool:
-    """Whether a file in a folder has sentences, by its path from there.
-
-    Names that start with a dot or an underscore are nobody's data: work in progress, markers, rejects.
-    """
-    if any(part.startswith((".", "_")) for part in name.split("/")) or name.endswith(REJECTS):
-        return False
-    for compression in COMPRESSIONS:
-        name = name.removesuffix(compression)
-    return name.endswith(ENDINGS)
-
-
-def is_part(name: str, part: str) -> bool:
-    """Whether a file of a treebank is its train, dev or test part, by its name."""
-    return is_input(name) and re.search(rf"(^|[-_.]){part}[-_.]", name) is not None
 
 
 @contextmanager

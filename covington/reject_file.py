@@ -13,8 +13,6 @@ from covington.atomic import atomic_file
 from covington.rejecting import RejectSink
 from covington.schemas import REJECT
 
-ENDING = ".rejects.parquet"
-
 
 @contextmanager
 def reject_file(

@@ -32,9 +32,17 @@ ACCEPT = {
     "no-guess": (False, True),
     "careful": (False, False),
 }
-REPAIRS = ("own", "shared")
-TARGET = ("canonical", "best")
 MIXING = ("uniform", "updates")
+#: training option → its values
+CHOICES: dict[str, tuple[str, ...]] = {
+    "oracle": ORACLES,
+    "templates": tuple(SETS),
+    "root": ROOTS,
+    "accept": tuple(ACCEPT),
+    "target": ("canonical", "best"),
+    "tag": encoding.TAGS,
+    "repairs": ("own", "shared"),
+}
 NUMBER_BITS = np.uint64(0xFF)  # of a key: which template it is of
 MOST_LABELS = 16_000  # up to four classes each, numbered with 16 bits
 
@@ -67,15 +75,7 @@ class TrainingOptions:
     repairs: str = "own"
 
     def __post_init__(self) -> None:
-        for name, allowed in (
-            ("oracle", ORACLES),
-            ("templates", tuple(SETS)),
-            ("root", ROOTS),
-            ("accept", tuple(ACCEPT)),
-            ("target", TARGET),
-            ("tag", encoding.TAGS),
-            ("repairs", REPAIRS),
-        ):
+        for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise OptionError(f"{name} {getattr(self, name)!r} is none of {', '.join(allowed)}")
         if not 0 <= self.explore <= 1:

@@ -15,17 +15,17 @@ _HERE = Path(__file__).parent
 
 
 def names() -> list[str]:
-    """The names of the models in the box, sorted."""
+    """The names of the bundled models, sorted."""
     return sorted(path.name.removesuffix(SUFFIX) for path in _HERE.glob(f"*{SUFFIX}"))
 
 
 def is_name(model: str) -> bool:
-    """Whether `model` can be the name of a model in the box, and not a path or a URI."""
+    """Whether `model` can be the name of a bundled model, and not a path or a URI."""
     return not any(mark in model for mark in "/\\.:")
 
 
 def path(name: str) -> Path:
-    """The file of a model in the box.
+    """The file of a bundled model.
 
     >>> path("en_ewt").name
     'en_ewt.covington'
@@ -38,5 +38,5 @@ def path(name: str) -> Path:
 
 
 def sample() -> Path:
-    """Forty-two sentences in sixteen languages, written for this project, with gold trees."""
+    """Forty-two sentences in fourteen languages, written for this project, with gold trees."""
     return _HERE / "sample.conllu"

@@ -2,7 +2,7 @@
 
 A block is what one worker reads, parses and writes as one shard: some 16 MB of CoNLL-U, or one row
 group of Parquet. Where blocks begin and end depends on the files alone, so that the results are the
-same whatever the runner and the number of workers. Counting comes first, at some GB/s: it gives every
+same whatever the runner and the number of workers. Counting comes first, and is fast: it gives every
 block the position and the line of its first sentence, and the job the number of sentences that must
 come out again.
 """
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
-from covington.compression import PIECE, decompressed
+from covington.compression import PIECE, decompressed, kind_of
 from covington.conllu import count_sentences, split_point
 from covington.conllu_blanks import blank_line
 from covington.endless import KEPT, LONGEST, SLACK, Endless, passed_over, unfinished
@@ -29,13 +29,6 @@ BLOCK_ROWS = 16_384
 _LOOK = 1 << 16  # bytes read first when looking for the end of a sentence
 _BLANKS = 1 << 20  # bytes of blank lines that stay together
 
-_MAGIC = {
-    b"PAR1": "parquet",
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bz2",
-    b"\xfd7zXZ\x00": "xz",
-    b"(\xb5/\xfd": "zstd",
-}
 _BLANK = re.compile(rb"[ \t\r\n]*")
 
 
@@ -85,7 +78,7 @@ def cut(file: InputFile, block_bytes: int = BLOCK_BYTES) -> list[Piece]:
     """The pieces of one file; an empty file has none."""
     if file.size == 0:
         return []
-    kind = kind_of(file)
+    kind = file_kind(file)
     if kind == "parquet":
         with readable(file.path), open_raw(file.path) as raw:
             groups = pq.ParquetFile(raw).metadata.num_row_groups
@@ -96,10 +89,9 @@ def cut(file: InputFile, block_bytes: int = BLOCK_BYTES) -> list[Piece]:
     return [Piece(file, kind, start, min(start + block_bytes, file.size)) for start in starts]
 
 
-def kind_of(file: InputFile) -> str:
+def file_kind(file: InputFile) -> str:
     """What the first bytes of a file say that it is."""
-    opening = read_range(file.path, 0, 8)
-    return next((kind for magic, kind in _MAGIC.items() if opening.startswith(magic)), "conllu")
+    return kind_of(read_range(file.path, 0, 8))
 
 
 def count(piece: Piece, block_bytes: int = BLOCK_BYTES) -> Iterator[Count]:
@@ -145,7 +137,7 @@ def _pieces(file: InputFile, start: int, end: int) -> Iterator[bytes]:
         yield read_range(file.path, at, min(at + PIECE, end))
 
 
-def number(counts: Iterable[Count], first_shard: int = 0) -> list[Block]:
+def number(counts: Iterable[Count]) -> list[Block]:
     """Put blocks in the order of the corpus; shard numbers, positions and lines are running sums."""
     ordered = sorted(counts, key=lambda one: (one.piece.file.ordinal, one.piece.start, one.part))
     blocks = []

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +25,7 @@ import pyarrow as pa
 from covington import __version__, training
 from covington.errors import DataError, ModelError, OptionError
 from covington.evaluation import Counts, count
+from covington.listing import is_local, keep_apart
 from covington.mixing import mix
 from covington.parser import Parser
 from covington.pipelines import blocks
@@ -33,15 +33,13 @@ from covington.pipelines.storage import (
     absolute,
     copy_file,
     exists,
-    is_local,
+    fetched,
     join,
-    keep_apart,
     list_inputs,
+    put,
     read_json,
-    readable,
     remove,
     remove_folder,
-    whole_file,
     write_json,
 )
 from covington.pipelines.work import read_task, tasks
@@ -50,7 +48,6 @@ from covington.training import MIXING, EpochReport, Survey, TrainingOptions
 from covington.weights import Weights
 
 KEEP = ("best", "last")
-Written = TypeVar("Written")
 
 
 @dataclass
@@ -131,7 +128,7 @@ class Training:
 
     def begin(self, overwrite: bool = False) -> None:
         """Make the folder for the files between epochs, or find it as an earlier run of this training left it."""
-        keep_apart(list_inputs((*self.inputs, *self.dev)), self.model)
+        keep_apart([file.name for file in list_inputs((*self.inputs, *self.dev))], [self.model])
         if is_local(self.model) and Path(self.model).is_dir():
             raise OptionError(f"{self.model} is a folder, so the model cannot have this name")
         description = self._description()
@@ -173,7 +170,7 @@ class Training:
             weights = before.for_a_shard(_resident.spare.pop() if _resident.spare else None)
             self._stay(epoch - 1, before)
         report = training.train_epoch(weights, self._prepared(shard), epoch, shard)
-        _put(lambda path: training.save_changes(weights, path), self.changes_path(epoch, shard))
+        put(lambda path: training.save_changes(weights, path), self.changes_path(epoch, shard))
         with _resident.lock:
             _resident.spare.append(weights)
         return report
@@ -187,7 +184,7 @@ class Training:
             weights = self._weights_before(epoch)
             mix(
                 weights,
-                [training.load_changes(stack.enter_context(here(part))) for part in parts],
+                [training.load_changes(stack.enter_context(fetched(part))) for part in parts],
                 self.mixing,
             )
             self._complete(epoch, weights, reports)
@@ -215,10 +212,10 @@ class Training:
         records = self.records()
         best = best_epoch(records) if self.dev and self.keep != "last" else len(records)
         if self.dev and self.keep != "last":
-            with here(self.model_path(best)) as path:
-                _copy_out(path, self.model)
+            with fetched(self.model_path(best)) as path:
+                copy_file(str(path), self.model)
         else:
-            with here(self.weights_path(best)) as path:
+            with fetched(self.weights_path(best)) as path:
                 self._freeze(training.load_weights(path), records[-1], self.model)
         write_json(join(self.folder, "kept.json"), records[best - 1])
         return records[best - 1]
@@ -246,7 +243,7 @@ class Training:
             return Weights(self.look().classes(self.options))
         weights, _resident.weights = _resident.weights, None
         if weights is None or _resident.checksum != self._checksum(epoch - 1):
-            with here(self.weights_path(epoch - 1)) as path:
+            with fetched(self.weights_path(epoch - 1)) as path:
                 try:
                     weights = training.load_weights(path)
                 except ModelError as error:
@@ -270,7 +267,7 @@ class Training:
             "steps": sum(report.steps for report in reports),
             "updates": sum(report.updates for report in reports),
         }
-        record["weights"] = _put(lambda path: training.save_weights(weights, path), self.weights_path(epoch))
+        record["weights"] = put(lambda path: training.save_weights(weights, path), self.weights_path(epoch))
         if self.dev:
             # the model is frozen before its score is known, so that the score is the model's own
             with tempfile.TemporaryDirectory() as folder:
@@ -279,7 +276,7 @@ class Training:
                 record |= dev_scores(str(path), self.dev)
                 earlier = self.records()
                 if not earlier or record["dev_las"] > earlier[best_epoch(earlier) - 1]["dev_las"]:
-                    _copy_out(path, self.model_path(epoch))
+                    copy_file(str(path), self.model_path(epoch))
                     if earlier:
                         remove([self.model_path(best_epoch(earlier))])
         write_json(self.record_path(epoch), record)
@@ -289,9 +286,7 @@ class Training:
 
     def _freeze(self, weights: Weights, record: dict[str, Any], target: str) -> None:
         facts = {"epoch": record["epoch"], "shards": self.shards, "mixing": self.mixing}
-        _put(
-            lambda path: training.freeze(weights, self.options, self.look(), path, facts, self.prune), target
-        )
+        put(lambda path: training.freeze(weights, self.options, self.look(), path, facts, self.prune), target)
 
     def _description(self) -> dict[str, Any]:
         files = [list_inputs(inputs) for inputs in (self.inputs, self.dev) if inputs]
@@ -342,32 +337,3 @@ def dev_scores(model: str, dev: tuple[str, ...]) -> dict[str, float]:
     total = Counts.sum(count(gold, parser.parse(gold)) for gold in read_all(dev))
     found = scores(total, "dev", 0)
     return {"dev_uas": found["uas"], "dev_las": found["las"]}
-
-
-@contextlib.contextmanager
-def here(path: str) -> Iterator[Path]:
-    """A file of any filesystem on this machine."""
-    if is_local(path):
-        yield Path(path)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "copy"
-        copy_file(path, str(copy))
-        yield copy
-
-
-def _put(write: Callable[[Path], Written], target: str) -> Written:
-    """Write a file where it belongs, on any filesystem."""
-    with readable(target), tempfile.TemporaryDirectory() as folder:
-        if is_local(target):
-            return write(Path(target))
-        path = Path(folder) / "file"
-        written = write(path)
-        _copy_out(path, target)
-        return written
-
-
-def _copy_out(path: Path, target: str) -> None:
-    """Copy a file of this machine to any filesystem; it appears whole or not at all."""
-    with path.open("rb") as file, whole_file(target) as copy:
-        shutil.copyfileobj(file, copy, 1 << 22)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from covington import models
 from covington.errors import ModelError
+from covington.listing import is_local
 from covington.parser import Parser
-from covington.pipelines.storage import copy_file, exists, is_local, join
+from covington.pipelines.storage import copy_file, exists, join
 
 
 @dataclass(frozen=True)

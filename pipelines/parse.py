@@ -19,6 +19,7 @@ import apache_beam as beam
 
 from covington import __version__, models
 from covington.errors import OptionError
+from covington.listing import is_local, keep_apart
 from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model
 from covington.pipelines.runner import LOCAL, Runner
@@ -26,9 +27,7 @@ from covington.pipelines.shards import Report
 from covington.pipelines.storage import (
     absolute,
     files_in,
-    is_local,
     join,
-    keep_apart,
     read_json,
     remove,
     write_json,
@@ -71,7 +70,7 @@ class ParseJob:
             raise OptionError(f"the format must be one of {', '.join(FORMATS)}, not {self.format}")
         model = Model.pin(self.model)
         reading = ReadSentences(self.inputs, self.block_bytes, strict=self.strict)
-        keep_apart(reading.files, self.folder)
+        keep_apart([file.name for file in reading.files], [self.folder])
         job, done = self._begin(self._description(model, reading))
         reading.skip = frozenset(done)
         kept = model.kept_in(join(self.folder, WORK))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import pyarrow as pa
+
+from covington.parser import Statistics
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Shard:
     sentences: pa.RecordBatch
     rejects: pa.RecordBatch
     counted: int
-    statistics: Mapping[str, int] = field(default_factory=dict)
+    statistics: Statistics | None = None  # of the parser
 
     @property
     def name(self) -> str:
@@ -32,6 +34,18 @@ class Shard:
         'shard-00003-of-00012'
         """
         return f"shard-{self.number:05d}-of-{self.of:05d}"
+
+    def report(self) -> Report:
+        """What became of its sentences, once they are written."""
+        return Report(
+            shards=1,
+            counted=self.counted,
+            sentences=self.sentences.num_rows,
+            rejects=self.rejects.num_rows,
+            tokens=count_tokens(self.sentences),
+            statistics=self.statistics,
+            of=self.of,
+        )
 
 
 @dataclass(frozen=True)
@@ -43,18 +57,17 @@ class Report:
     sentences: int = 0  # sentences written
     rejects: int = 0
     tokens: int = 0
-    statistics: Mapping[str, int] = field(default_factory=dict)
+    statistics: Statistics | None = None  # of shards that were parsed
     of: int = 0  # how many shards there must be in all
 
     def __add__(self, other: Report) -> Report:
-        names = sorted({*self.statistics, *other.statistics})
         return Report(
             self.shards + other.shards,
             self.counted + other.counted,
             self.sentences + other.sentences,
             self.rejects + other.rejects,
             self.tokens + other.tokens,
-            {name: self.statistics.get(name, 0) + other.statistics.get(name, 0) for name in names},
+            _sum(self.statistics, other.statistics),
             max(self.of, other.of),
         )
 
@@ -73,12 +86,19 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(self)} | {
-            "statistics": dict(self.statistics)
+            "statistics": asdict(self.statistics) if self.statistics else {}
         }
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Report:
-        return Report(**{one.name: values[one.name] for one in fields(Report)})
+        found = {one.name: values[one.name] for one in fields(Report)}
+        return Report(
+            **found | {"statistics": Statistics(**found["statistics"]) if found["statistics"] else None}
+        )
+
+
+def _sum(one: Statistics | None, other: Statistics | None) -> Statistics | None:
+    return one + other if one and other else one or other
 
 
 def count_tokens(sentences: pa.RecordBatch) -> int:

@@ -6,24 +6,24 @@ Beam takes a second or more to import, so it is not troubled for files of this m
 from __future__ import annotations
 
 import contextlib
-import glob
 import json
 import lzma
 import os
 import secrets
 import shutil
+import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from covington.atomic import remember_name
-from covington.errors import CovingtonError, DataError, OptionError
-from covington.reading import NO_INPUT, is_input
+from covington.atomic import atomic_file
+from covington.errors import CovingtonError, DataError
+from covington.listing import GLOB, NO_INPUT, is_input, is_local, local_files, real
 
-_GLOB = frozenset("*?[")
+Written = TypeVar("Written")
 
 
 class InputFile(NamedTuple):
@@ -48,14 +48,6 @@ def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
     ]
 
 
-def keep_apart(inputs: Sequence[InputFile], output: str) -> None:
-    """Refuse an output that is an input, or a folder that holds one, by whatever way it was named."""
-    place = real(output)
-    for file in inputs:
-        if (real(file.path) + "/").startswith(place.rstrip("/") + "/"):
-            raise OptionError(f"{file.name} is an input, so the output cannot go to {output}")
-
-
 class Entry(NamedTuple):
     """One file of a listing."""
 
@@ -66,24 +58,22 @@ class Entry(NamedTuple):
 
 def entries(pattern: str) -> list[Entry]:
     """The files that a file, folder or glob stands for."""
-    place = Path(pattern) if is_local(pattern) else None
-    if place is not None and place.exists() and not place.is_dir():
-        if not place.is_file():
+    if is_local(pattern):
+        place = Path(pattern)
+        if place.exists() and not place.is_file() and not place.is_dir():
             raise DataError(
                 "is no plain file, and would have to be read twice; a stream is read as standard input, which is `-`",
                 source=pattern,
             )
-        return [_entry(pattern)]
-    is_folder = place is not None and place.is_dir()
-    if not is_folder:
-        found = _match(pattern)
-        if found:
-            return found
-        if _GLOB & set(pattern):
-            raise DataError("no file matches", source=pattern)
+        return [_entry(path) for path in local_files(pattern)]
+    found = _match(pattern)
+    if found:
+        return found
+    if GLOB & set(pattern):
+        raise DataError("no file matches", source=pattern)
     folder = pattern.rstrip("/")
-    inside = _match((glob.escape(folder) if is_local(folder) else folder) + "/**")
-    if not inside and not is_folder:
+    inside = _match(folder + "/**")
+    if not inside:
         raise DataError("no such file or folder", source=pattern)
     found = [entry for entry in inside if is_input(entry.path[len(folder) + 1 :])]
     if not found:
@@ -92,10 +82,7 @@ def entries(pattern: str) -> list[Entry]:
 
 
 def _match(pattern: str) -> list[Entry]:
-    """The files that fit a pattern, sorted; `**` stands for any number of folders."""
-    if is_local(pattern):
-        paths = glob.glob(pattern, recursive=True)  # noqa: PTH207 (pathlib has no globs from the root)
-        return [_entry(path) for path in sorted(paths) if Path(path).is_file()]
+    """The files elsewhere that fit a pattern, sorted; `**` stands for any number of folders."""
     with readable(pattern):
         found = beam_files().match([pattern])[0].metadata_list
     return sorted(
@@ -128,16 +115,6 @@ def beam_files() -> Any:
     from apache_beam.io.filesystems import FileSystems
 
     return FileSystems
-
-
-def is_local(path: str) -> bool:
-    """Whether a path is on this machine, and not a URI."""
-    return "://" not in path
-
-
-def real(path: str) -> str:
-    """The place that a path leads to, whatever links and dots it goes by; URIs are taken as they are."""
-    return os.path.realpath(path) if is_local(path) else path
 
 
 def absolute(path: str) -> str:
@@ -196,33 +173,24 @@ def read_range(path: str, start: int, end: int) -> bytes:
 @contextlib.contextmanager
 def whole_file(path: str, workshop: str | None = None) -> Iterator[IO[bytes]]:
     """A file that takes its name only when it is complete; until then it is in the folder `workshop`."""
-    folder, _, name = path.rpartition("/")
-    temporary = join(workshop or folder, f".{name}.{secrets.token_hex(6)}.part")
     with readable(path):
-        for needed in (folder, workshop):
-            make_folder(needed)
+        if is_local(path):
+            with atomic_file(path, workshop) as file:
+                yield file
+            return
+        folder, _, name = path.rpartition("/")
+        temporary = join(workshop or folder, f".{name}.{secrets.token_hex(6)}.part")
         try:
-            if is_local(path):
-                with Path(temporary).open("xb") as file:
-                    yield file
-                    file.flush()
-                    os.fsync(file.fileno())
-                Path(temporary).replace(path)
-                remember_name(Path(path).parent)
-            else:
-                with beam_files().create(temporary, compression_type="uncompressed") as file:
-                    yield file
-        except BaseException as error:
+            with beam_files().create(temporary, compression_type="uncompressed") as file:
+                yield file
+        except BaseException:
             remove([temporary])
-            if isinstance(error, OSError) and error.errno is not None:
-                raise OSError(error.errno, error.strerror, path) from None
             raise
-        if not is_local(path):
-            _rename(temporary, path)
+        _rename(temporary, path)
 
 
 def _rename(temporary: str, path: str) -> None:
-    """Give a complete file its name; at no time is there neither the old file nor the new one."""
+    """Give a complete file its name; the old one goes only when the new one lies there whole by its other name."""
     try:
         beam_files().rename([temporary], [path])
     except OSError:  # BeamIOError is one
@@ -252,12 +220,6 @@ def exists(path: str) -> bool:
         return Path(path).exists()
     with readable(path):
         return bool(beam_files().exists(path))
-
-
-def make_folder(path: str | None) -> None:
-    """Make a folder, where the filesystem has such a thing."""
-    if path and is_local(path):
-        Path(path).mkdir(parents=True, exist_ok=True)
 
 
 def files_in(folder: str) -> list[str]:
@@ -300,6 +262,29 @@ def copy_file(source: str, target: str) -> None:
     with readable(source), open_raw(source) as file, whole_file(target) as copy:
         while part := file.read(1 << 22):
             copy.write(part)
+
+
+@contextlib.contextmanager
+def fetched(path: str) -> Iterator[Path]:
+    """A file of any filesystem, on this machine."""
+    if is_local(path):
+        yield Path(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        copy_file(path, str(copy))
+        yield copy
+
+
+def put(write: Callable[[Path], Written], target: str) -> Written:
+    """Let `write` make a file on this machine, by the last part of its name, and bring it where it belongs."""
+    with readable(target), tempfile.TemporaryDirectory() as folder:
+        if is_local(target):
+            return write(Path(target))
+        path = Path(folder) / target.rpartition("/")[2]
+        written = write(path)
+        copy_file(str(path), target)
+        return written
 
 
 def join(folder: str, *names: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,16 +21,16 @@ from covington.conllu import count_sentences
 from covington.conllu_rejects import reject_batch
 from covington.endless import Endless
 from covington.errors import OptionError
+from covington.listing import is_local, keep_apart
 from covington.parquet import write_parquet
 from covington.parser import Parser
-from covington.pipelines.blocks import byte_blocks, check_unchanged, kind_of
+from covington.pipelines.blocks import byte_blocks, check_unchanged, file_kind
 from covington.pipelines.shards import Report, Shard, count_tokens
 from covington.pipelines.storage import (
     InputFile,
-    is_local,
-    keep_apart,
     list_inputs,
     open_raw,
+    put,
     readable,
     whole_file,
 )
@@ -76,8 +75,7 @@ class ParseStream:
         if "-" in self.inputs and len(self.inputs) > 1:
             raise OptionError("standard input cannot be joined with other inputs")
         files = [] if "-" in self.inputs else list_inputs(self.inputs)
-        if self.output != "-":
-            keep_apart(files, self.output)
+        keep_apart([file.name for file in files], [self.output, self.rejects])
         report = Report()
 
         def parsed() -> Iterator[pa.RecordBatch]:
@@ -87,7 +85,7 @@ class ParseStream:
                     if self.strict and shard.rejects.num_rows:
                         raise rejected(shard.rejects)
                     keep(shard.rejects)
-                    report += _report(shard)
+                    report += shard.report()
                     bar.tokens(count_tokens(shard.sentences))
                     yield shard.sentences
 
@@ -99,13 +97,8 @@ class ParseStream:
         write = write_parquet if self.output.endswith(".parquet") else write_conllu
         if self.output == "-" or is_local(self.output):
             write(batches, self.output)
-            return
-        with tempfile.TemporaryDirectory() as folder, whole_file(self.output) as target:
-            here = Path(folder) / self.output.rpartition("/")[2]
-            write(batches, str(here))
-            with here.open("rb") as file:
-                while part := file.read(1 << 22):
-                    target.write(part)
+        else:
+            put(lambda path: write(batches, path), self.output)
 
     def _in_order(self, jobs: Iterator[Job]) -> Iterator[Shard]:
         """Results in the order of the jobs, with a few of them under way at any time."""
@@ -130,7 +123,7 @@ class ParseStream:
         for file in files:
             if file.size == 0:
                 continue
-            if kind_of(file) == "parquet":
+            if file_kind(file) == "parquet":
                 yield from _row_jobs(file, parser, options)
                 bar.read(file.size)
             else:
@@ -167,16 +160,6 @@ def _row_jobs(file: InputFile, parser: Parser, options: ParseOptions) -> Iterato
 
 def _forget(rejects: pa.RecordBatch, /) -> None:
     """They are counted, and nobody asked for a file."""
-
-
-def _report(shard: Shard) -> Report:
-    return Report(
-        counted=shard.counted,
-        sentences=shard.sentences.num_rows,
-        rejects=shard.rejects.num_rows,
-        tokens=count_tokens(shard.sentences),
-        statistics=shard.statistics,
-    )
 
 
 class _Bar:

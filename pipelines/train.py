@@ -1,4 +1,4 @@
-"""The training pipeline: iterative parameter mixing, all epochs in one graph.
+"""The training pipeline: iterative parameter mixing, the epochs one after the other in a graph.
 
     python -m covington.pipelines.train TRAIN... -o MODEL [--dev DEV] [--shards K] [Beam options]
 

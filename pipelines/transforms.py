@@ -11,12 +11,13 @@ from apache_beam.utils.shared import Shared
 
 from covington import models
 from covington.errors import OptionError
+from covington.listing import real
 from covington.parser import Parser
 from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model
 from covington.pipelines.shards import Report, Shard, count_tokens
-from covington.pipelines.storage import files_in, list_inputs, real
+from covington.pipelines.storage import files_in, list_inputs
 from covington.pipelines.work import (
     DEFAULTS,
     FORMATS,
@@ -121,16 +122,13 @@ class _Parse(beam.DoFn):  # type: ignore[misc]
 
     def process(self, shard: Shard) -> Iterator[Shard]:
         parsed = parse_shard(shard, self._loaded.parser, self._options)
-        counts = parsed.statistics
+        assert parsed.statistics is not None
         self._counters["sentences"].inc(parsed.sentences.num_rows)
         self._counters["tokens"].inc(count_tokens(parsed.sentences))
         self._counters["rejects"].inc(parsed.rejects.num_rows)
-        self._counters["transitions"].inc(sum(counts.get(name, 0) for name in TRANSITIONS))
-        self._counters["non_monotonic"].inc(counts.get("non_monotonic", 0))
+        self._counters["transitions"].inc(parsed.statistics.transitions)
+        self._counters["non_monotonic"].inc(parsed.statistics.non_monotonic)
         yield parsed
-
-
-TRANSITIONS = ("shift", "no_arc", "left_arc", "right_arc")
 
 
 class _Loaded:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import IO
 
@@ -18,7 +18,7 @@ from covington.errors import CovingtonError, DataError, OptionError
 from covington.parser import Parser, Statistics
 from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES, BLOCK_ROWS, Block, Count
-from covington.pipelines.shards import Report, Shard, count_tokens
+from covington.pipelines.shards import Report, Shard
 from covington.pipelines.storage import (
     facts,
     files_in,
@@ -134,7 +134,7 @@ def parse_shard(shard: Shard, parser: Parser, options: ParseOptions = DEFAULTS) 
     """Parse the sentences of one shard."""
     statistics = Statistics()
     parsed = parse_batch(shard.sentences, parser, options, statistics)
-    return replace(shard, sentences=parsed, statistics=statistics_as_dict(statistics))
+    return replace(shard, sentences=parsed, statistics=statistics)
 
 
 def parse_batch(
@@ -151,23 +151,10 @@ def parse_batch(
     )
 
 
-def statistics_as_dict(statistics: Statistics) -> dict[str, int]:
-    """The counts of the parser by name."""
-    return {one.name: int(getattr(statistics, one.name)) for one in fields(statistics)}
-
-
 def write_shard(shard: Shard, folder: str, format: str = "parquet", job: str | None = None) -> Report:
     """Write the files of one shard, then the mark that it is done, and report; not into the folder of another job."""
     check_job(folder, job)
-    report = Report(
-        shards=1,
-        counted=shard.counted,
-        sentences=shard.sentences.num_rows,
-        rejects=shard.rejects.num_rows,
-        tokens=count_tokens(shard.sentences),
-        statistics=shard.statistics,
-        of=shard.of,
-    )
+    report = shard.report()
     work = join(folder, WORK)
     names = [f"{shard.name}.{format}"]
     with whole_file(join(folder, names[0]), work) as file:

@@ -46,11 +46,13 @@ SENTENCE = pa.schema(
 WORD_COLUMNS = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
 #: What the parser adds to a sentence.
-PARSE = [
-    pa.field("model", pa.string()),
-    pa.field("flags", _strings),
-    pa.field("confidence", pa.list_(pa.float32())),
-]
+PARSE = pa.schema(
+    [
+        ("model", pa.string()),
+        ("flags", _strings),
+        ("confidence", pa.list_(pa.float32())),
+    ]
+)
 
 #: A sentence that could not be used, with its raw text.
 REJECT = pa.schema(

@@ -13,10 +13,11 @@ import pytest
 
 from covington import comparison
 from covington.cli import main
-from covington.comparison import System, find_treebanks, plan, systems
+from covington.comparison import System, plan, systems
 from covington.comparison_results import mark
 from covington.errors import OptionError
 from covington.training import TrainingOptions
+from covington.treebanks import find_treebanks
 from tests.browser import measure, picture
 from tests.test_evaluation import as_conllu, random_corpus
 
@@ -230,9 +231,9 @@ def test_parts_are_known_by_whole_words_of_their_names(tmp_path: Path) -> None:
         (tmp_path / f"{name}.conllu").touch()
     for name in ("contest-ud-train.conllu.bak", "contest-ud-test.conllu~", ".contest-ud-test.conllu"):
         (tmp_path / name).touch()
-    (treebank,) = comparison.find_treebanks([str(tmp_path)])
+    (treebank,) = find_treebanks([str(tmp_path)])
     parts = [[Path(file).name for file in part] for part in (treebank.train, treebank.dev, treebank.test)]
     assert parts == [[f"contest-ud-{part}.conllu"] for part in ("train", "dev", "test")]
     (tmp_path / "train-dev.conllu").touch()
     with pytest.raises(OptionError, match="two of them"):
-        comparison.find_treebanks([str(tmp_path)])
+        find_treebanks([str(tmp_path)])

@@ -122,7 +122,7 @@ def test_all_files_of_a_folder_are_read(here: Path, capsys: pytest.CaptureFixtur
 
 
 def test_not_parquet(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("x.parquet").write_text(GOOD)
+    Path("x.parquet").write_bytes(b"PAR1" + GOOD.encode())
     assert main(["convert", "x.parquet", "-o", "b.conllu"]) == 1
     assert "cannot be read as Parquet" in capsys.readouterr().err
 

@@ -121,6 +121,39 @@ def test_long_sentences_come_back_with_a_flag(parser: Parser) -> None:
         assert (parsed.column("deprel")[row].as_py()[0] is None) == (length > 8)
 
 
+@pytest.mark.parametrize("tag", ["upos", "xpos", "upos+xpos"])
+def test_sentences_without_tags_come_back_with_a_flag(tag: str) -> None:
+    """One tag in any column that the model reads is enough, and a sentence may have several flags."""
+    rows = SAMPLE.slice(0, 4)
+    lengths = encoding.word_counts(rows)
+    nothing: list[list[str | None]] = [[None] * length for length in lengths]
+    upos, xpos = [list(row) for row in nothing], [list(row) for row in nothing]
+    upos[1][-1] = xpos[2][0] = "X"
+    upos[3][0] = xpos[3][0] = "X"
+    lists = pa.list_(pa.string())
+    batch = rows.set_column(rows.schema.get_field_index("upos"), "upos", pa.array(upos, lists))
+    batch = batch.set_column(batch.schema.get_field_index("xpos"), "xpos", pa.array(xpos, lists))
+    tagged = {"upos": {1, 3}, "xpos": {2, 3}, "upos+xpos": {1, 2, 3}}[tag]
+    expected = [row not in tagged for row in range(4)]
+    assert list(encoding.untagged(batch, tag, lengths)) == expected
+    for name in ("upos", "xpos"):
+        batch = batch.set_column(batch.schema.get_field_index(name), name, pa.nulls(4, lists))
+    assert encoding.untagged(batch, tag, lengths).all()
+    assert not encoding.untagged(rows, "upos", lengths).any()
+
+
+def test_flags_and_their_count(parser: Parser) -> None:
+    lists = pa.list_(pa.string())
+    batch = SAMPLE.set_column(SAMPLE.schema.get_field_index("upos"), "upos", pa.nulls(SAMPLE.num_rows, lists))
+    statistics = Statistics()
+    parsed = parser.parse(batch, max_length=8, statistics=statistics)
+    for length, flags in zip(encoding.word_counts(SAMPLE), parsed.column("flags").to_pylist(), strict=True):
+        assert flags == (["too-long", "untagged"] if length > 8 else ["untagged"])
+    assert statistics.untagged == SAMPLE.num_rows
+    parser.parse(SAMPLE, statistics=statistics)
+    assert statistics.untagged == SAMPLE.num_rows
+
+
 def test_confidence_is_the_margin_of_the_arc(parser: Parser) -> None:
     parsed = parser.parse(SAMPLE, confidence=True)
     assert columns(parsed) == columns(parser.parse(SAMPLE))

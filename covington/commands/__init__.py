@@ -1,1 +1,1 @@
-"""One module per subcommand: SUMMARY, EXAMPLE, add_arguments(parser), run(arguments) -> exit code."""
+"""One module per subcommand: EXAMPLE, add_arguments(parser), run(arguments) -> exit code."""

@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 def add_beam_arguments(parser: argparse.ArgumentParser) -> None:
     """The Beam options in common use; all others are taken too, if they stand after the inputs."""
     parser.set_defaults(takes_beam_options=True)
-    parser.add_argument("-v", "--verbose", action="store_true", help="show what Beam has to say")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show Beam's log")
     group = parser.add_argument_group("Beam options", "these, and all others that the runner knows")
     group.add_argument("--runner", metavar="NAME", help="DirectRunner (this machine), FlinkRunner, ...")
     group.add_argument(
@@ -39,6 +39,7 @@ def quiet(arguments: argparse.Namespace) -> None:
     """Keep Beam silent unless -v was given; to be called before it is imported, for it warns while that is done."""
     if not arguments.verbose:
         logging.getLogger().setLevel(logging.CRITICAL)
+        os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # it writes to standard error itself, past all loggers
 
 
 def finished(job: Callable[[], Result], clean_up: Callable[[], object] = lambda: None) -> Result:

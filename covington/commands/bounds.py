@@ -20,6 +20,7 @@ from covington import bounds, bounds_report, encoding, report
 from covington.errors import OptionError
 from covington.reading import read_sentences
 from covington.training import TrainingOptions
+from covington.treebanks import training_file
 
 EXAMPLE = "  covington bounds en_ewt-ud-train.conllu --transitions 100000 --html bounds.html"
 
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     rows = []
     for treebank in arguments.treebank:
-        file = bounds.training_file(treebank)
+        file = training_file(treebank)
         configurations = bounds.collect(
             read_sentences(str(file), strict=True), options, arguments.transitions
         )

@@ -21,6 +21,7 @@ from covington.comparison_results import summarise
 from covington.errors import OptionError
 from covington.evaluation import BOTH, HEADS, WORDS, Counts
 from covington.progress import clock
+from covington.treebanks import find_treebanks
 
 EXAMPLE = (
     "  covington compare treebanks/UD_Irish-IDT --seeds 3 --html comparison.html\n"
@@ -63,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.seeds < 1 or arguments.jobs < 1:
         raise OptionError("--seeds and --jobs must be at least 1")
-    treebanks = comparison.find_treebanks(arguments.treebank)
+    treebanks = find_treebanks(arguments.treebank)
     systems = comparison.systems(arguments.system, arguments.set)
     if arguments.baseline is not None and arguments.baseline not in {system.name for system in systems}:
         raise OptionError(f"--baseline {arguments.baseline} is none of the systems")
@@ -105,6 +106,8 @@ def command_line(arguments: argparse.Namespace) -> str:
         parts += ["--on", arguments.on]
     if arguments.baseline is not None:
         parts += ["--baseline", arguments.baseline]
+    if arguments.trials != significance.TRIALS:
+        parts += ["--trials", str(arguments.trials)]
     return shlex.join(parts)
 
 

@@ -18,10 +18,11 @@ from typing import Any
 import pyarrow as pa
 
 from covington.errors import CovingtonError, OptionError
+from covington.listing import REJECTS, is_local, keep_apart, local_files
 from covington.parquet import parse_columns, write_parquet
 from covington.progress import many
-from covington.reading import read_sentences
-from covington.reject_file import ENDING, reject_file
+from covington.reading import is_parquet, read_sentences
+from covington.reject_file import reject_file
 from covington.rejecting import RejectSink
 from covington.writing import write_conllu
 
@@ -54,15 +55,14 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     files = [file for name in arguments.inputs for file in _files(name)]
     conversion = Conversion(arguments.strict, not arguments.json)
-    rejects = arguments.rejects or ("" if arguments.output == "-" else arguments.output + ENDING)
+    rejects = arguments.rejects or ("" if arguments.output == "-" else arguments.output + REJECTS)
+    keep_apart(files, [arguments.output, rejects])
     with ExitStack() as stack:
         if rejects:
             conversion.sink = stack.enter_context(reject_file(rejects))
         batches = conversion.batches(files)
         if arguments.output.endswith(".parquet"):
-            write_parquet(
-                batches, arguments.output, parse_columns(file for file in files if file.endswith(".parquet"))
-            )
+            write_parquet(batches, arguments.output, parse_columns(filter(is_parquet, files)))
         else:
             write_conllu(batches, arguments.output)
     facts = {
@@ -106,13 +106,11 @@ class Conversion:
 
 def _files(name: str) -> list[str]:
     """The files that a file, folder or glob stands for."""
-    from covington.pipelines.storage import entries, is_local
-
     if name == "-":
         return [name]
     if not is_local(name):
         raise OptionError(f"{name} is not on this machine; parse reads it")
-    return [entry.path for entry in entries(name)]
+    return local_files(name)
 
 
 def _check(arguments: argparse.Namespace) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from covington import evaluation_report, report, significance
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
 from covington.errors import OptionError
+from covington.listing import is_local
 from covington.reading import opened
 from covington.scores import scores
 from covington.tree_shape import IntArray
@@ -114,7 +115,7 @@ def evaluate(
 
 def _listed(path: str, spool: Path) -> list[InputFile]:
     """The files of a side; a stream is first copied to a file, because files are read here and there."""
-    from covington.pipelines.storage import InputFile, is_local, list_inputs
+    from covington.pipelines.storage import InputFile, list_inputs
 
     place = Path(path)
     stream = path == "-" or (is_local(path) and place.exists() and not place.is_file() and not place.is_dir())

@@ -1,6 +1,6 @@
 """Print what is in a model file: how it was trained and on how much, its labels and templates, its checksum.
 
-MODEL is the path of a model file or the name of a model in the box.
+MODEL is the path of a model file or the name of a bundled model.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from covington import models
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
 from covington.errors import CovingtonError, OptionError
+from covington.listing import REJECTS
 from covington.progress import Progress, clock, many
-from covington.reject_file import ENDING
 from covington.schemas import MOST_WORDS
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         default=models.DEFAULT,
-        help="a path, a URI or the name of a model in the box (%(default)s)",
+        help="a path, a URI or the name of a bundled model (%(default)s)",
     )
     parser.add_argument("--format", choices=("parquet", "conllu"), help="of the shards in a folder (parquet)")
     parser.add_argument("--threads", type=int, default=0, metavar="N", help="on this machine (one per core)")
@@ -48,7 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--strict", action="store_true", help="stop at the first sentence that cannot be read"
     )
     parser.add_argument(
-        "--rejects", metavar="FILE", help="Parquet file for the others, when OUTPUT is one file"
+        "--rejects",
+        metavar="FILE",
+        help="Parquet file for sentences that cannot be read, when OUTPUT is one file",
     )
     parser.add_argument(
         "--max-length", type=int, metavar="N", help="leave longer sentences unparsed, flagged"
@@ -58,7 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--confidence", action="store_true", help="keep the score margin of every arc (Parquet)"
     )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
-    parser.add_argument("--progress", action="store_true", default=None, help="report progress to any stderr")
+    parser.add_argument(
+        "--progress",
+        action="store_true",
+        default=None,
+        help="also if standard error is no terminal",
+    )
     add_beam_arguments(parser)
 
 
@@ -83,6 +90,10 @@ def run(arguments: argparse.Namespace) -> int:
     _print_summary(report, arguments, seconds)
     if report.rejects and not report.sentences:
         raise CovingtonError("no sentence could be read")
+    if report.statistics and report.sentences == report.statistics.untagged > 0:
+        raise CovingtonError(
+            "no sentence has part-of-speech tags where this model looks for them; `covington info` names the column"
+        )
     return 0
 
 
@@ -103,7 +114,7 @@ def _one_file(arguments: argparse.Namespace, options: ParseOptions, progress: Pr
         )
     rejects = arguments.rejects
     if rejects is None and arguments.output != "-":
-        rejects = arguments.output + ENDING
+        rejects = arguments.output + REJECTS
     stream = ParseStream(
         arguments.inputs,
         arguments.output,
@@ -146,16 +157,20 @@ def _print_summary(report: Report, arguments: argparse.Namespace, seconds: float
         facts = report.to_dict() | {"seconds": round(seconds, 3), "output": arguments.output}
         print(json.dumps(facts, sort_keys=True), file=sys.stderr if arguments.output == "-" else sys.stdout)
         return
-    if arguments.output == "-" and not report.rejects:
+    unparsed = report.statistics.unparsed if report.statistics else 0
+    untagged = report.statistics.untagged if report.statistics else 0
+    if arguments.output == "-" and not report.rejects and not untagged:
         return
     speed = report.tokens / max(seconds, 1e-9)
     lines = [
         f"{many(report.sentences, 'sentence')}, {many(report.tokens, 'token')} in {clock(seconds)}"
         f" ({speed:,.0f} tokens/s) to {arguments.output}"
     ]
-    if unparsed := report.statistics.get("unparsed"):
+    if unparsed:
         longest = arguments.max_length or MOST_WORDS
         lines.append(f"{many(unparsed, 'sentence')} of more than {longest:,} words came out without a tree")
+    if untagged:
+        lines.append(f"{many(untagged, 'sentence')} without part-of-speech tags, whose trees are guesses")
     if report.rejects:
         rejects = _rejects_place(arguments)
         where = f"see {rejects}" if rejects else "--rejects FILE keeps them, --strict stops at the first"
@@ -173,7 +188,7 @@ def _rejects_place(arguments: argparse.Namespace) -> str | None:
         return f"{arguments.output.rstrip('/')}/_rejects/"
     if arguments.output == "-":
         return str(arguments.rejects) if arguments.rejects else None
-    return str(arguments.rejects or arguments.output + ENDING)
+    return str(arguments.rejects or arguments.output + REJECTS)
 
 
 def _first_reject(place: str) -> str:

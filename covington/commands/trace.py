@@ -14,7 +14,7 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
-from covington import drawing, report, trace_page, tracing
+from covington import drawing, models, report, trace_page, tracing
 from covington.drawing import Tree
 from covington.errors import DataError, OptionError
 from covington.parser import Parser
@@ -25,7 +25,7 @@ EXAMPLE = "  covington trace corpus.conllu --sent-id s-12 --html trace.html"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", metavar="INPUT", help="sentences in CoNLL-U or Parquet")
-    parser.add_argument("--model", default="en_ewt", help="a path, or a model in the box (%(default)s)")
+    parser.add_argument("--model", default=models.DEFAULT, help="a path, or a bundled model (%(default)s)")
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument("--sent-id", metavar="ID", help="the sentence; else the first")
     chosen.add_argument(

@@ -1,8 +1,8 @@
 """Train a model on treebanks.
 
 TRAIN and DEV are files, folders or globs of CoNLL-U or Parquet with gold trees. With --shards K the
-corpus is learnt in K parts, side by side, which are mixed after every epoch: on all cores, or on a
-cluster with --runner. A training that was killed and is started again with the same command goes on
+corpus is learnt in K shards, side by side, whose weights are mixed after every epoch: on all cores, or
+on a cluster with --runner. A training that was killed and is started again with the same command goes on
 after its last complete epoch, and ends with the same bytes.
 """
 
@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
 from covington.errors import OptionError
 from covington.progress import clock
-from covington.templates import SETS
-from covington.training import ACCEPT, MIXING, REPAIRS, TARGET, TrainingOptions
+from covington.training import CHOICES, MIXING, TrainingOptions
 
 if TYPE_CHECKING:
     from covington.pipelines.epochs import Training
@@ -28,17 +27,17 @@ EXAMPLE = """  covington train en_ewt-ud-train.conllu -o en.covington --dev en_e
   covington train corpus/ -o model.covington --shards 8 --epochs 30 --oracle upper"""
 
 _HELP = {
-    "oracle": "static, monotonic, lower, pc-upper or upper",
-    "templates": f"the set of feature templates: {' or '.join(SETS)}",
-    "root": "implicit or explicit",
-    "accept": f"which optimal transitions need no update: {' or '.join(ACCEPT)}",
-    "target": f"what an update moves towards: {' or '.join(TARGET)}",
+    "oracle": "what says which transitions are right",
+    "templates": "the set of feature templates",
+    "root": "is the root a word that arcs come from, or what is left without a head?",
+    "accept": "which optimal transitions need no update",
+    "target": "what an update moves towards",
     "explore": "probability of following a wrong prediction",
     "explore_from": "first epoch that does so",
-    "epochs": "how often the corpus is gone through",
+    "epochs": "passes over the corpus",
     "seed": "for the order of sentences and for exploration",
-    "repairs": f"classes of arcs that replace another: {' or '.join(REPAIRS)}",
-    "tag": "column of the part-of-speech tag: upos, xpos or upos+xpos",
+    "repairs": "do arcs that replace another have classes of their own?",
+    "tag": "column of the part-of-speech tag",
 }
 
 
@@ -52,10 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep", choices=("best", "last"), help="which epoch's model (best, if there is --dev)"
     )
     parser.add_argument(
-        "--patience", type=int, metavar="N", help="stop when N epochs were no better on --dev"
+        "--patience", type=int, metavar="N", help="stop after N epochs without a better score on --dev"
     )
     parser.add_argument(
-        "--prune", type=float, default=0.0, metavar="W", help="leave out averaged weights below W"
+        "--prune",
+        type=float,
+        default=0.0,
+        metavar="W",
+        help="leave averaged weights smaller than W out of the model",
     )
     defaults = TrainingOptions()
     group = parser.add_argument_group("how to learn")
@@ -65,18 +68,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{one.name.replace('_', '-')}",
             type=type(value),
             default=value,
-            metavar=one.name.upper(),
-            help=f"{_HELP.get(one.name, one.name)} (%(default)s)",
+            choices=CHOICES.get(one.name),
+            metavar=None if one.name in CHOICES else "P" if isinstance(value, float) else "N",
+            help=f"{_HELP[one.name]} (%(default)s)",
         )
-    group = parser.add_argument_group("in parts")
+    group = parser.add_argument_group("in shards")
     group.add_argument(
-        "--shards", type=int, default=1, metavar="K", help="learn in K parts, side by side (1)"
+        "--shards", type=int, default=1, metavar="K", help="learn K shards of the corpus side by side (1)"
     )
     group.add_argument(
         "--mixing",
         choices=MIXING,
         default="uniform",
-        help="how parts are mixed: all alike, or by their updates (%(default)s)",
+        help="what a shard counts for: all alike, or by their updates (%(default)s)",
     )
     group.add_argument("--threads", type=int, default=0, metavar="N", help="on this machine (one per core)")
     parser.add_argument("--overwrite", action="store_true", help="forget a training that was not finished")

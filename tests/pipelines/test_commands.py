@@ -93,7 +93,7 @@ WRONG_CALLS = [
     ),
     (["train", "{sample}", "-o", "{empty}"], "is a folder"),
     (["train", "{sample}", "-o", "{out}", "--keep", "best"], "give --dev"),
-    (["train", "{sample}", "-o", "{out}", "--oracle", "delphi"], "is none of"),
+    (["train", "{sample}", "-o", "{out}", "--explore", "2"], "is not a probability"),
     (["train", "{sample}", "-o", "{out}", "--shards", "0"], "at least 1"),
 ]
 BAD_DATA = [

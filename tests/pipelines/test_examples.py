@@ -15,7 +15,7 @@ from covington.cli import main
 
 README = Path(__file__).parents[2] / "README.md"
 MODULES = ("epochs", "inference", "scoring", "shards", "train", "transforms", "work")
-needs_model = pytest.mark.skipif(models.DEFAULT not in models.names(), reason="no model in the box yet")
+needs_model = pytest.mark.skipif(models.DEFAULT not in models.names(), reason="no bundled model yet")
 
 
 @needs_model

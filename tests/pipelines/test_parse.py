@@ -142,6 +142,22 @@ def test_options_reach_the_parser(corpus: Path, small_model: str, tmp_path: Path
         assert row["confidence"] is not None
 
 
+@pytest.mark.parametrize("output", ["parsed.conllu", "parsed"])
+def test_text_without_tags_is_told(
+    output: str, small_model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Some sentences: a line of the summary. All of them: the command fails, though everything is written."""
+    word = "1\tGo\t_\t{}\t_\t_\t_\t_\t_\t_\n\n"
+    call = ["parse", str(tmp_path / "in.conllu"), "-o", str(tmp_path / output), "--model", small_model]
+    (tmp_path / "in.conllu").write_text(word.format("VERB") + 2 * word.format("_"))
+    assert main(call) == 0
+    assert "2 sentences without part-of-speech tags" in capsys.readouterr().err
+    (tmp_path / "in.conllu").write_text(2 * word.format("_"))
+    assert main([*call, "--overwrite"]) == 1
+    assert "covington: no sentence has part-of-speech tags" in capsys.readouterr().err
+    assert sum(batch.num_rows for batch in covington.read_sentences(tmp_path / output)) == 2
+
+
 def test_a_folder_that_is_not_empty_is_refused(corpus: Path, small_model: str, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("precious")
     (tmp_path / "shard-00000-of-00009.parquet").write_text("of an earlier job")

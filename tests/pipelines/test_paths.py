@@ -53,6 +53,58 @@ def test_an_output_is_never_an_input(
     assert (folder / "data" / "a.conllu").read_bytes() == Path(SAMPLE).read_bytes()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "convert data -o data/b.parquet",
+        "convert data/*.parquet -o link/b.parquet",
+        "convert data -o new.conllu --rejects data/b.parquet",
+        "parse data -o new.conllu --rejects link/b.parquet",
+        "parse data/b.parquet -o new.conllu --rejects data/b.parquet",
+        "train data -o data/b.parquet",
+        "evaluate data data/*.conllu --json data/b.parquet",
+        "evaluate data/a* data --html data/a.conllu",
+        "draw data -o data/drawn.html",
+        "draw data --gold link -o data/drawn.html",
+        "trace data --html data/b.parquet",
+        "trace data/a.conllu --model data/m.covington --json data/m.covington",
+        "bounds data --json data/x-train.conllu",
+        "compare data --markdown data/x-train.conllu",
+        "compare data --html data/x-test.conllu",
+    ],
+)
+def test_no_command_writes_over_what_it_reads(
+    call: str, folder: Path, small_model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By folder, by glob, by another name of the folder; whatever the option that names the output."""
+    data = folder / "data"
+    for name in ("x-train.conllu", "x-test.conllu", "drawn.html.conllu"):
+        (data / name).write_bytes(Path(SAMPLE).read_bytes())
+    assert main(["convert", str(data / "a.conllu"), "-o", str(data / "b.parquet")]) == 0
+    (data / "m.covington").write_bytes(Path(small_model).read_bytes())
+    (data / "drawn.html").symlink_to("drawn.html.conllu")
+    before = {path.name: path.read_bytes() for path in data.iterdir()}
+    capsys.readouterr()
+    assert main(call.split()) == 2
+    assert "is an input, so the output cannot go to" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in data.iterdir()} == before
+
+
+def test_what_a_file_is_its_bytes_say(folder: Path, small_model: str) -> None:
+    """A Parquet file of any name is read as one by every command; so is a link to a folder."""
+    assert main(["convert", "data/a.conllu", "-o", "b.parquet"]) == 0
+    Path("b.parquet").rename("odd")
+    (folder / "two").mkdir()
+    (folder / "two" / "one").symlink_to("../data")
+    expected = [batch.num_rows for batch in covington.read_sentences("data/a.conllu")]
+    assert [batch.num_rows for batch in covington.read_sentences("odd")] == expected
+    assert [batch.num_rows for batch in covington.read_sentences("two")] == expected
+    assert [file.name for file in list_inputs(["two"])] == ["two/one/a.conllu"]
+    for command in (["convert", "odd", "-o", "c.conllu"], ["draw", "odd"], ["draw", "da*/*"]):
+        assert main(command) == 0
+    assert Path("c.conllu").read_bytes() == Path(SAMPLE).read_bytes()
+
+
 def test_a_model_is_not_written_over_its_treebank(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for place in ("data/a.conllu", "link/a.conllu"):
         assert main(["train", "data", "-o", place, "--epochs", "1", "--overwrite"]) == 2

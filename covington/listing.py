@@ -1,0 +1,73 @@
+"""Which files are meant: a file, a folder or a glob on this machine, and that no output is one of them."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from covington.errors import DataError, OptionError
+
+#: The endings that make a file of a folder an input; a file that is named is read whatever its name.
+ENDINGS = (".conllu", ".conll", ".parquet")
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+REJECTS = ".rejects.parquet"  # ends the name of a table of rejected sentences, which is no input
+NO_INPUT = "no CoNLL-U or Parquet file in this folder"
+GLOB = frozenset("*?[")
+
+
+def is_local(path: str) -> bool:
+    """Whether a path is on this machine, and not a URI."""
+    return "://" not in path
+
+
+def real(path: str) -> str:
+    """The place that a path leads to, whatever links and dots it goes by; URIs are taken as they are."""
+    return os.path.realpath(path) if is_local(path) else path
+
+
+def local_files(pattern: str) -> list[str]:
+    """The files that a file, folder or glob stands for, sorted; links are followed, and `**` is any folders."""
+    place = Path(pattern)
+    if place.is_dir():
+        folder = pattern.rstrip("/") or "/"
+        inside = _match(f"{glob.escape(folder)}/**")
+        found = [path for path in inside if is_input(os.path.relpath(path, folder))]
+        if not found:
+            raise DataError(NO_INPUT, source=pattern)
+        return found
+    if place.exists():
+        return [pattern]
+    found = _match(pattern)
+    if not found:
+        raise DataError(
+            "no file matches" if GLOB & set(pattern) else "no such file or folder", source=pattern
+        )
+    return found
+
+
+def _match(pattern: str) -> list[str]:
+    found = glob.glob(pattern, recursive=True)  # noqa: PTH207 (pathlib has no globs from the root)
+    return sorted(path for path in found if Path(path).is_file())
+
+
+def is_input(name: str) -> bool:
+    """Whether a file in a folder has sentences, by its path from there.
+
+    Names that start with a dot or an underscore are nobody's data: work in progress, markers, rejects.
+    """
+    if any(part.startswith((".", "_")) for part in name.split("/")) or name.endswith(REJECTS):
+        return False
+    for compression in COMPRESSIONS:
+        name = name.removesuffix(compression)
+    return name.endswith(ENDINGS)
+
+
+def keep_apart(inputs: Iterable[str], outputs: Iterable[str | None]) -> None:
+    """Refuse an output that is one of the input files, or a folder that holds one, by whatever way it was named."""
+    places = [(output, real(output).rstrip("/") + "/") for output in outputs if output and output != "-"]
+    for file in inputs:
+        for output, place in places:
+            if f"{real(file)}/".startswith(place):
+                raise OptionError(f"{file} is an input, so the output cannot go to {output}")
