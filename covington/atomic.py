@@ -16,10 +16,15 @@ def atomic_file(
 ) -> Iterator[IO[bytes]]:
     """A binary file that takes its name only if the block ends well; its folder is made, but otherwise nothing is left.
 
-    Until then it is in `workshop`, a folder of the same filesystem, or beside its place. A failing disk is reported
-    under the name the caller knows, not under the temporary one.
+    Until then it is in `workshop`, a folder of the same filesystem, or beside its place. A link stays a link, and what
+    is no plain file, such as /dev/stdout, is written to as it stands. A failing disk is reported under the name the
+    caller knows, not under the temporary one.
     """
-    target = Path(path)
+    if _is_special(Path(path)):
+        with Path(path).open("wb") as file:
+            yield file
+        return
+    target = Path(os.path.realpath(path))
     temporary = Path(workshop or target.parent) / f".{target.name}.{secrets.token_hex(6)}.part"
     try:
         for folder in (target.parent, temporary.parent):
@@ -34,8 +39,15 @@ def atomic_file(
         with suppress(OSError):
             temporary.unlink()
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
-            raise OSError(error.errno, error.strerror or str(error), str(target)) from None
+            raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from None
         raise
+
+
+def _is_special(path: Path) -> bool:
+    """Whether a path is a device or pipe, or the name of a descriptor of this process, which may be a plain file."""
+    if str(path).startswith(("/dev/std", "/dev/fd/", "/proc/self/fd/")):
+        return True
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _remember_name(folder: Path) -> None:

@@ -34,6 +34,8 @@ WRITTEN = ("output", "json", "html", "markdown", "rejects")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; 0 when all is well, 1 for bad data, 2 for a wrong call."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if sys.stderr is None:  # it was closed by who called
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # of a terminal that has no arcs to draw with
     parser = argparse.ArgumentParser(
@@ -79,27 +81,32 @@ def _run(parser: argparse.ArgumentParser, arguments: list[str]) -> int:
     if rest and not getattr(parsed, "takes_beam_options", False):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     parsed.beam_options = rest
-    _keep_inputs(parsed)
+    _check_names(parsed)
     return int(parsed.run(parsed))
 
 
-def _keep_inputs(parsed: argparse.Namespace) -> None:
+def _check_names(parsed: argparse.Namespace) -> None:
     """No command writes over a file that it reads, whatever names the two are given by."""
-    written = _names(parsed, WRITTEN)
+    read, written = _names(parsed, READ), _names(parsed, WRITTEN)
+    if "" in (*read, *written):
+        raise OptionError("a file has an empty name")
+    for names, stream, name in ((read, sys.stdin, "input"), (written, sys.stdout, "output")):
+        if "-" in names and stream is None:
+            raise OptionError(f"standard {name} is closed")
     if written:
-        keep_apart((file for name in _names(parsed, READ) for file in _files(name)), written)
+        keep_apart((file for name in read for file in _files(name)), written)
 
 
 def _names(parsed: argparse.Namespace, arguments: Sequence[str]) -> list[str]:
     values = [getattr(parsed, argument, None) for argument in arguments]
     lists = [value if isinstance(value, list) else [value] for value in values]
-    return [name for names in lists for name in names if isinstance(name, str) and name != "-"]
+    return [name for names in lists for name in names if isinstance(name, str)]
 
 
 def _files(name: str) -> list[str]:
     """The files of this machine that are meant; if there are none, the command has something to say of it."""
     try:
-        return local_files(name) if is_local(name) else []
+        return local_files(name) if is_local(name) and name != "-" else []
     except DataError:
         return []
 

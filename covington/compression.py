@@ -20,8 +20,10 @@ _MAGIC = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
     b"\x28\xb5\x2f\xfd": "zstd",
+    **{bytes([first]) + b"\x2a\x4d\x18": "zstd" for first in range(0x50, 0x60)},  # frames to be skipped
     b"\xfd7zXZ\0": "xz",
 }
+_PROMISES = {".parquet": "parquet", ".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".xz": "xz"}
 
 PIECE = 1 << 22  # bytes read at a time
 XZ_MEMORY = 256 << 20  # bytes; the highest preset of xz needs 65 MB
@@ -105,9 +107,26 @@ class Unclosed:
         pass
 
 
-def kind_of(opening: bytes) -> str:
-    """What the first bytes of a file, six or more, say that it is: parquet, a compression, or else conllu."""
-    return next((kind for magic, kind in _MAGIC.items() if opening.startswith(magic)), "conllu")
+def kind_of(opening: bytes, name: str) -> str:
+    """What the first bytes of a file, six or more, say that it is: parquet, a compression, or else conllu.
+
+    A damaged or encrypted file must not pass for text: DataError if the name promises what the bytes do not keep.
+    """
+    found = next((kind for magic, kind in _MAGIC.items() if opening.startswith(magic)), "conllu")
+    ending = os.path.splitext(name)[1].lower()  # noqa: PTH122 (a URI is no path)
+    promised = _PROMISES.get(ending)
+    if found == "conllu" and promised is not None:
+        state = (
+            "is encrypted"
+            if opening.startswith(b"PARE")
+            else "is empty"
+            if not opening
+            else "is something else"
+        )
+        raise DataError(
+            f"is called {ending} but cannot be read as {promised.title()}: it {state}", source=name
+        )
+    return found
 
 
 def _unpacked(stream: IO[bytes], method: str | None) -> IO[bytes]:
@@ -123,7 +142,7 @@ def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
     start = b""
     while len(start) < 6 and (more := stream.read(6 - len(start))):
         start += more
-    kind = kind_of(start)
+    kind = kind_of(start, name)
     method = None if kind in ("conllu", "parquet") else kind
     try:
         source = _unpacked(cast(IO[bytes], Joined(start, stream)), method)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from covington.errors import DataError, OptionError
@@ -29,17 +29,18 @@ def real(path: str) -> str:
 
 def local_files(pattern: str) -> list[str]:
     """The files that a file, folder or glob stands for, sorted; links are followed, and `**` is any folders."""
+    if not pattern:
+        raise OptionError("an input has an empty name")
     place = Path(pattern)
     if place.is_dir():
-        folder = pattern.rstrip("/") or "/"
-        inside = _match(f"{glob.escape(folder)}/**")
-        found = [path for path in inside if is_input(os.path.relpath(path, folder))]
+        found = sorted(_inside(pattern.rstrip("/") or "/"))
         if not found:
             raise DataError(NO_INPUT, source=pattern)
         return found
     if place.exists():
         return [pattern]
-    found = _match(pattern)
+    matches = glob.glob(pattern, recursive=True)  # noqa: PTH207 (pathlib has no globs from the root)
+    found = sorted(path for path in matches if Path(path).is_file())
     if not found:
         raise DataError(
             "no file matches" if GLOB & set(pattern) else "no such file or folder", source=pattern
@@ -47,9 +48,27 @@ def local_files(pattern: str) -> list[str]:
     return found
 
 
-def _match(pattern: str) -> list[str]:
-    found = glob.glob(pattern, recursive=True)  # noqa: PTH207 (pathlib has no globs from the root)
-    return sorted(path for path in found if Path(path).is_file())
+def _inside(folder: str) -> Iterator[str]:
+    """The inputs in a folder and below it; a folder that several links lead to is gone through once."""
+    seen = set()
+    for at, below, names in os.walk(folder, followlinks=True):
+        below.sort()
+        if real(at) in seen:
+            below.clear()
+            continue
+        seen.add(real(at))
+        for name in names:
+            path = os.path.join(at, name)  # noqa: PTH118 (keeps the name as it was given)
+            if is_input(os.path.relpath(path, folder)) and Path(path).is_file():
+                yield path
+
+
+def distinct(paths: Iterable[str]) -> list[str]:
+    """Paths in their order, of several that lead to the same file only the first."""
+    found: dict[str, str] = {}
+    for path in paths:
+        found.setdefault(real(path), path)
+    return list(found.values())
 
 
 def is_input(name: str) -> bool:
@@ -59,9 +78,21 @@ def is_input(name: str) -> bool:
     """
     if any(part.startswith((".", "_")) for part in name.split("/")) or name.endswith(REJECTS):
         return False
+    name = name.lower()
     for compression in COMPRESSIONS:
         name = name.removesuffix(compression)
     return name.endswith(ENDINGS)
+
+
+def is_sentence_file(output: str) -> bool:
+    """Whether the name of an output is that of one file of sentences, by its ending, or `-`.
+
+    >>> [is_sentence_file(name) for name in ("-", "a.conllu", "a.conllu.gz", "a.parquet", "a.parquet.gz", "a")]
+    [True, True, True, True, False, False]
+    """
+    return output == "-" or output.endswith(
+        (".parquet", ".conllu", *(f".conllu{end}" for end in COMPRESSIONS))
+    )
 
 
 def keep_apart(inputs: Iterable[str], outputs: Iterable[str | None]) -> None:

@@ -147,14 +147,14 @@ def rows(
     file = pq.ParquetFile(source, page_checksum_verification=True)
     str(file.schema_arrow)  # fails here if the names in it are no text
     version = (file.schema_arrow.metadata or {}).get(b"covington.schema", b"0")
-    if not version.isdigit() or int(version) > VERSION:
-        raise DataError(
-            f"its schema is version {version.decode('utf-8', 'replace')}, this program knows {VERSION}",
-            source=name,
-        )
+    if not version.isdigit() or len(version) > 9 or int(version) > VERSION:
+        shown = version[:20].decode("utf-8", "replace")
+        raise DataError(f"its schema is version {shown}, this program knows {VERSION}", source=name)
     require_tokens(file.schema_arrow.names, name)
     known = {field.name for field in (*SENTENCE, *PARSE)}
     columns = [column for column in file.schema_arrow.names if column in known]
+    if twice := {column for column in columns if columns.count(column) > 1}:
+        raise DataError(f"it has two columns {min(twice)!r}", source=name)
     size = rows_at_a_time(source, file.metadata, name, batch_size, groups)
     yield from file.iter_batches(batch_size=size, row_groups=groups, columns=columns, use_threads=False)
 

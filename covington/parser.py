@@ -69,7 +69,7 @@ class Parser:
         self.checksum = model.checksum
         try:
             self.options = TrainingOptions.from_dict(self.metadata["options"])
-            self.labels = [str(label) for label in self.metadata["labels"]]
+            self.labels = [_label(label) for label in self.metadata["labels"]]
             self.scale = float(self.metadata["scale"])
             self._program = Program([str(name) for name in self.metadata["templates"]])
             self._root_label = self.labels.index(self.metadata["root_label"])
@@ -217,6 +217,15 @@ class Parser:
         }
         columns = {name: batch.column(name) for name in batch.schema.names} | new
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def _label(text: object) -> str:
+    """A label of a model, if it can be written; a ValueError tells of any other."""
+    label = str(text)
+    if set(label) & set("\t\n\r"):
+        raise ValueError(f"label {label!r}")
+    label.encode()  # no half characters
+    return label
 
 
 def _flags(rows: dict[str, Any]) -> pa.ListArray:

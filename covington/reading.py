@@ -66,7 +66,7 @@ def is_parquet(path: str) -> bool:
     if not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:
-        return kind_of(file.read(8)) == "parquet"
+        return kind_of(file.read(8), path) == "parquet"
 
 
 def read_in_order(path: str) -> Iterator[pa.RecordBatch]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
@@ -16,9 +17,14 @@ from covington.schemas import REJECT
 
 @contextmanager
 def reject_file(
-    path: str, create: Callable[[str], AbstractContextManager[IO[bytes]]] = atomic_file
+    path: str,
+    create: Callable[[str], AbstractContextManager[IO[bytes]]] = atomic_file,
+    remove: Callable[[str], object] = lambda path: Path(path).unlink(missing_ok=True),
 ) -> Iterator[RejectSink]:
-    """A sink that writes batches of the REJECT schema to the file, which is begun when the first one comes."""
+    """A sink that writes batches of the REJECT schema to the file, which is begun when the first one comes.
+
+    If none comes and all ends well, the file of an earlier run is removed.
+    """
     with ExitStack() as stack:
         writer: pq.ParquetWriter | None = None
 
@@ -32,3 +38,5 @@ def reject_file(
             writer.write_batch(rejects)
 
         yield sink
+        if writer is None:
+            remove(path)

@@ -76,9 +76,9 @@ class Block:
 
 def cut(file: InputFile, block_bytes: int = BLOCK_BYTES) -> list[Piece]:
     """The pieces of one file; an empty file has none."""
+    kind = file_kind(file)
     if file.size == 0:
         return []
-    kind = file_kind(file)
     if kind == "parquet":
         with readable(file.path), open_raw(file.path) as raw:
             groups = pq.ParquetFile(raw).metadata.num_row_groups
@@ -91,7 +91,7 @@ def cut(file: InputFile, block_bytes: int = BLOCK_BYTES) -> list[Piece]:
 
 def file_kind(file: InputFile) -> str:
     """What the first bytes of a file say that it is."""
-    return kind_of(read_range(file.path, 0, 8))
+    return kind_of(read_range(file.path, 0, 8), file.name)
 
 
 def count(piece: Piece, block_bytes: int = BLOCK_BYTES) -> Iterator[Count]:

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import re
+import secrets
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from covington import __version__, training
-from covington.errors import DataError, ModelError, OptionError
+from covington.errors import CovingtonError, DataError, JobError, ModelError, OptionError
 from covington.evaluation import Counts, count
 from covington.listing import is_local, keep_apart
 from covington.mixing import mix
@@ -34,6 +37,7 @@ from covington.pipelines.storage import (
     copy_file,
     exists,
     fetched,
+    files_in,
     join,
     list_inputs,
     put,
@@ -48,6 +52,7 @@ from covington.training import MIXING, EpochReport, Survey, TrainingOptions
 from covington.weights import Weights
 
 KEEP = ("best", "last")
+_OURS = re.compile(r"\.?(epoch-\d+|survey|kept|training)[-.].*")  # names of the files between epochs
 
 
 @dataclass
@@ -76,12 +81,17 @@ class Training:
     keep: str | None = None  # "best" by dev LAS, or "last"; best where there is dev data
     patience: int | None = None  # stop after so many epochs without a better dev LAS
     prune: float = 0.0  # averaged weights below this are left out of the model
+    job: str = field(
+        default_factory=partial(secrets.token_hex, 8), compare=False
+    )  # who the folder belongs to
 
     def __post_init__(self) -> None:
         # workers may run in other folders
-        object.__setattr__(self, "model", absolute(self.model))
+        object.__setattr__(self, "model", absolute(os.fspath(self.model)))
         for name in ("inputs", "dev"):
-            object.__setattr__(self, name, tuple(absolute(path) for path in getattr(self, name)))
+            given = getattr(self, name)
+            paths = [given] if isinstance(given, (str, os.PathLike)) else given
+            object.__setattr__(self, name, tuple(absolute(os.fspath(path)) for path in paths))
         if not 0 <= self.prune < float("inf"):
             raise OptionError(f"prune must be 0 or more, not {self.prune}")
         if self.shards < 1:
@@ -128,22 +138,39 @@ class Training:
 
     def begin(self, overwrite: bool = False) -> None:
         """Make the folder for the files between epochs, or find it as an earlier run of this training left it."""
-        keep_apart([file.name for file in list_inputs((*self.inputs, *self.dev))], [self.model])
+        keep_apart([file.name for file in list_inputs((*self.inputs, *self.dev))], [self.model, self.folder])
         if is_local(self.model) and Path(self.model).is_dir():
             raise OptionError(f"{self.model} is a folder, so the model cannot have this name")
         description = self._description()
         path = join(self.folder, "training.json")
         earlier = read_json(path)
-        if earlier == description:
+        if earlier is not None and earlier | {"job": None} == description | {"job": None}:
+            write_json(path, description | {"job": self.job})  # whoever had it before notices
             return
+        strange = [name for name in files_in(self.folder) if not _OURS.fullmatch(name.rpartition("/")[2])]
+        if strange:
+            raise OptionError(
+                f"{strange[0]} is in the way: {self.folder} is the folder for the files between epochs"
+            )
         is_over = exists(join(self.folder, "kept.json"))
         if earlier is not None and not overwrite and not is_over and self.records():
             raise OptionError(
                 f"{self.folder} holds a training that was not finished, with other inputs or options;"
                 " --overwrite begins anew"
             )
+        self._clear()
+        write_json(path, description | {"job": self.job})
+
+    def check_job(self) -> None:
+        """See to it that the folder still belongs to this training."""
+        found = read_json(join(self.folder, "training.json"))
+        if found is None or found.get("job") != self.job:
+            raise CovingtonError(f"another training has taken {self.folder} meanwhile")
+
+    def _clear(self) -> None:
+        """Take the folder away; what says whose it is goes first, so that the rest is never taken for a training."""
+        remove([join(self.folder, "training.json")])
         remove_folder(self.folder)
-        write_json(path, description)
 
     def look(self) -> Survey:
         """Find out what labels and columns the corpus has; done once, before the first epoch."""
@@ -156,6 +183,8 @@ class Training:
             raise DataError("there are no sentences to learn from", source=", ".join(self.inputs))
         found.label_list  # noqa: B018 (an error here is better than an error in a worker)
         found.templates(self.options)
+        if self.shards > found.sentences:
+            raise OptionError(f"{self.shards} shards are too many for {found.sentences} sentences")
         if self.dev and not any(batch.num_rows for batch in read_all(self.dev)):
             raise DataError("there are no sentences to score the model on", source=", ".join(self.dev))
         write_json(path, found.to_dict())
@@ -163,6 +192,7 @@ class Training:
 
     def train_part(self, epoch: int, shard: int) -> EpochReport | None:
         """One epoch over one shard, from the mixed weights of the epoch before to a file; None if that is over."""
+        self.check_job()
         if exists(self.record_path(epoch)) or self.has_stopped(epoch):
             return None
         with _resident.lock:
@@ -177,6 +207,7 @@ class Training:
 
     def finish_epoch(self, epoch: int, reports: list[EpochReport]) -> None:
         """Mix the shards' weights, score them on the dev data, and record that the epoch is complete."""
+        self.check_job()
         if exists(self.record_path(epoch)) or self.has_stopped(epoch):
             return
         parts = [self.changes_path(epoch, shard) for shard in range(self.shards)]
@@ -203,13 +234,17 @@ class Training:
         while epoch < self.options.epochs and not self.has_stopped(epoch + 1):
             epoch += 1
             report = training.train_epoch(weights, self._prepared(0), epoch, 0)
+            self.check_job()
             tell(self._complete(epoch, weights, [report]))
         self.keep_model()
         return self.finish()
 
     def keep_model(self) -> dict[str, Any]:
         """Put the model of the best or the last epoch in its place; returns the facts about that epoch."""
+        self.check_job()
         records = self.records()
+        if len(records) < self.options.epochs and not self.has_stopped(len(records) + 1):
+            raise JobError(f"{self.folder} has {len(records)} of {self.options.epochs} epochs")
         best = best_epoch(records) if self.dev and self.keep != "last" else len(records)
         if self.dev and self.keep != "last":
             with fetched(self.model_path(best)) as path:
@@ -223,7 +258,7 @@ class Training:
     def finish(self) -> dict[str, Any]:
         """Take the files between epochs away; returns the facts about the epoch whose model was kept."""
         kept: dict[str, Any] = read_json(join(self.folder, "kept.json"))
-        remove_folder(self.folder)
+        self._clear()
         with _resident.lock:
             _resident.weights = None
             _resident.spare.clear()

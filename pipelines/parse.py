@@ -19,12 +19,13 @@ import apache_beam as beam
 
 from covington import __version__, models
 from covington.errors import OptionError
-from covington.listing import is_local, keep_apart
+from covington.listing import is_local, keep_apart, real
 from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model
 from covington.pipelines.runner import LOCAL, Runner
 from covington.pipelines.shards import Report
 from covington.pipelines.storage import (
+    InputFile,
     absolute,
     files_in,
     join,
@@ -70,11 +71,14 @@ class ParseJob:
             raise OptionError(f"the format must be one of {', '.join(FORMATS)}, not {self.format}")
         model = Model.pin(self.model)
         reading = ReadSentences(self.inputs, self.block_bytes, strict=self.strict)
+        reading.files = self._without_own(reading.files)
         keep_apart([file.name for file in reading.files], [self.folder])
         job, done = self._begin(self._description(model, reading))
+        if self.strict:  # what was rejected is read again, to end with it
+            done = {number: report for number, report in done.items() if not report.rejects}
         reading.skip = frozenset(done)
         kept = model.kept_in(join(self.folder, WORK))
-        total = join(self.folder, WORK, "total.json")
+        total = join(self.folder, WORK, f"total-{secrets.token_hex(6)}.json")
 
         def build(pipeline: beam.Pipeline) -> None:
             (
@@ -90,6 +94,11 @@ class ParseJob:
         check_job(self.folder, job)
         report = Report.from_dict(read_json(total)) + Report.sum(done.values())
         return close_folder(report, self.folder, {"model": model.checksum})
+
+    def _without_own(self, files: list[InputFile]) -> list[InputFile]:
+        """The inputs without what an earlier run of this job has written, if its folder is in one of the inputs'."""
+        inside = any(real(self.folder).startswith(real(name).rstrip("/") + "/") for name in self.inputs)
+        return [file for file in files if not (inside and is_ours(real(file.path), real(self.folder)))]
 
     def _description(self, model: Model, reading: ReadSentences) -> dict[str, object]:
         """What must be the same for a job to go on where another one stopped."""

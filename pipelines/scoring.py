@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from os import PathLike, fspath
 
 import apache_beam as beam
 
@@ -12,10 +13,10 @@ from covington.pipelines.pairing import STRETCH, Outline, Stretch, outlines, str
 from covington.pipelines.storage import InputFile, list_inputs
 from covington.pipelines.tally import Tally, compare
 
-Side = str | Sequence[str] | Sequence[InputFile]
+Side = str | PathLike[str] | Sequence[str | PathLike[str]] | Sequence[InputFile]
 
 
-@dataclass
+@dataclass(eq=False)
 class ScoreParses(beam.PTransform):  # type: ignore[misc]
     """Gold and system, files both → a PCollection of one Tally, whose `counts` become scores.
 
@@ -83,9 +84,9 @@ class AddTallies(beam.CombineFn):  # type: ignore[misc]
 
 def listed(side: Side) -> list[InputFile]:
     """The files of a side, which may have been listed before."""
-    given = [side] if isinstance(side, str) else side
+    given = [side] if isinstance(side, (str, PathLike)) else side
     files = [file for file in given if isinstance(file, InputFile)]
-    return files or list_inputs([pattern for pattern in given if isinstance(pattern, str)])
+    return files or list_inputs([fspath(pattern) for pattern in given if not isinstance(pattern, InputFile)])
 
 
 def _cut(given: tuple[int, InputFile], block_bytes: int) -> list[tuple[int, Piece]]:

@@ -7,7 +7,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from covington.conllu import count_sentences
 from covington.conllu_rejects import reject_batch
 from covington.endless import Endless
 from covington.errors import OptionError
-from covington.listing import is_local, keep_apart
+from covington.listing import is_local, is_sentence_file, keep_apart, real
 from covington.parquet import write_parquet
 from covington.parser import Parser
 from covington.pipelines.blocks import byte_blocks, check_unchanged, file_kind
@@ -32,23 +32,24 @@ from covington.pipelines.storage import (
     open_raw,
     put,
     readable,
+    remove,
     whole_file,
 )
 from covington.pipelines.work import DEFAULTS, ParseOptions, parse_shard, parse_text, rejected
 from covington.progress import Progress
 from covington.reject_file import reject_file
+from covington.rejecting import RejectSink
 from covington.writing import write_conllu
 
 _BLOCK = 1 << 20  # bytes: small, so that a pipe gives its first trees soon
 _ROWS = 4_096  # of a table
 
 Job = Callable[[], Shard]
-CONLLU_ENDINGS = (".conllu", ".conllu.gz", ".conllu.bz2", ".conllu.xz", ".conllu.zst")
 
 
 def is_one_file(output: str) -> bool:
     """Whether an OUTPUT is the name of one file, or of standard output, and not of a folder."""
-    if output == "-" or output.endswith((*CONLLU_ENDINGS, ".parquet")):
+    if is_sentence_file(output):
         return True
     ending = re.search(r"[^/](\.[A-Za-z]\w*)$", output)
     if ending and not (is_local(output) and Path(output).is_dir()):
@@ -74,24 +75,31 @@ class ParseStream:
         """Read, parse and write; blocks are parsed by several threads and written in their order."""
         if "-" in self.inputs and len(self.inputs) > 1:
             raise OptionError("standard input cannot be joined with other inputs")
+        if self.rejects is not None and real(self.rejects) == real(self.output):
+            raise OptionError(f"sentences and rejects cannot both go to {self.output}")
         files = [] if "-" in self.inputs else list_inputs(self.inputs)
         keep_apart([file.name for file in files], [self.output, self.rejects])
         report = Report()
 
-        def parsed() -> Iterator[pa.RecordBatch]:
+        def parsed(keep: RejectSink) -> Iterator[pa.RecordBatch]:
             nonlocal report
-            with reject_file(self.rejects, whole_file) if self.rejects else nullcontext(_forget) as keep:
-                for shard in self._in_order(self._jobs(files, parser, bar)):
-                    if self.strict and shard.rejects.num_rows:
-                        raise rejected(shard.rejects)
-                    keep(shard.rejects)
-                    report += shard.report()
-                    bar.tokens(count_tokens(shard.sentences))
-                    yield shard.sentences
+            for shard in self._in_order(self._jobs(files, parser, bar)):
+                if self.strict and shard.rejects.num_rows:
+                    raise rejected(shard.rejects)
+                keep(shard.rejects)
+                report += shard.report()
+                bar.tokens(count_tokens(shard.sentences))
+                yield shard.sentences
 
         bar = _Bar(progress)
-        self._write(parsed())
+        with self._reject_file() as keep:
+            self._write(parsed(keep))
         return report
+
+    def _reject_file(self) -> AbstractContextManager[RejectSink]:
+        if self.rejects is None:
+            return nullcontext(_forget)
+        return reject_file(self.rejects, whole_file, lambda path: remove([path]))
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> None:
         write = write_parquet if self.output.endswith(".parquet") else write_conllu
@@ -121,8 +129,6 @@ class ParseStream:
             yield from _text_jobs(sys.stdin.buffer, "-", parser, options)
         bar.whole = sum(file.size for file in files)
         for file in files:
-            if file.size == 0:
-                continue
             if file_kind(file) == "parquet":
                 yield from _row_jobs(file, parser, options)
                 bar.read(file.size)

@@ -18,10 +18,11 @@ import apache_beam as beam
 from covington.errors import JobError, OptionError
 from covington.pipelines.epochs import Training
 from covington.pipelines.runner import Runner
+from covington.pipelines.transforms import take_folder
 from covington.training import EpochReport
 
 
-@dataclass
+@dataclass(eq=False)
 class TrainParser(beam.PTransform):  # type: ignore[misc]
     """A Training → a PCollection with the facts about the epoch whose model was kept.
 
@@ -47,6 +48,7 @@ class TrainParser(beam.PTransform):  # type: ignore[misc]
             )
 
     def expand(self, pipeline: beam.Pipeline) -> beam.PCollection[dict[str, Any]]:
+        take_folder(pipeline, self.work.folder)
         self.work.begin()  # what an earlier training has left decides what is to be done
         epochs = pipeline | _TrainEpochs(self.work, self.work.options.epochs)
         return epochs | "KeepModel" >> beam.Map(lambda _, work: work.keep_model(), self.work)
@@ -55,7 +57,7 @@ class TrainParser(beam.PTransform):  # type: ignore[misc]
 MOST_EPOCHS = 100  # Beam goes through a graph by recursion, and Python allows no more
 
 
-@dataclass
+@dataclass(eq=False)
 class _TrainEpochs(beam.PTransform):  # type: ignore[misc]
     """The epochs that are not complete yet, up to the last one wanted."""
 
@@ -81,7 +83,7 @@ class _TrainEpochs(beam.PTransform):  # type: ignore[misc]
 
 
 def _look(_: None, work: Training) -> None:
-    work.begin()
+    work.check_job()
     work.look()
 
 

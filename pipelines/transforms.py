@@ -31,7 +31,7 @@ from covington.pipelines.work import (
 )
 
 
-@dataclass
+@dataclass(eq=False)
 class ReadSentences(beam.PTransform):  # type: ignore[misc]
     """Inputs → a PCollection of Shard.
 
@@ -78,7 +78,7 @@ class ReadSentences(beam.PTransform):  # type: ignore[misc]
         )
 
 
-@dataclass
+@dataclass(eq=False)
 class ParseSentences(beam.PTransform):  # type: ignore[misc]
     """A PCollection of Shard → the same shards with heads and relations filled in.
 
@@ -138,7 +138,7 @@ class _Loaded:
         self.parser = parser
 
 
-@dataclass
+@dataclass(eq=False)
 class WriteSentences(beam.PTransform):  # type: ignore[misc]
     """A PCollection of Shard → files in a folder, and a PCollection of one Report that sums them up.
 
@@ -171,18 +171,19 @@ class WriteSentences(beam.PTransform):  # type: ignore[misc]
             raise OptionError(f"{self.folder} holds the results of another job")
 
     def expand(self, shards: beam.PCollection[Shard]) -> beam.PCollection[Report]:
-        _take_folder(shards.pipeline, self.folder)
+        take_folder(shards.pipeline, self.folder)
         report = (
             shards
             | "WriteShards" >> beam.Map(write_shard, self.folder, self.format, self.job)
+            | "InOneWindow" >> beam.WindowInto(beam.window.GlobalWindows())
             | "AddUp" >> beam.CombineGlobally(Report.sum)
         )
         return report if self.job is not None else report | "Close" >> beam.Map(close_folder, self.folder)
 
 
-def _take_folder(pipeline: beam.Pipeline, folder: str) -> None:
-    """Two transforms of one pipeline cannot fill one folder: their shards have the same names."""
-    taken = vars(pipeline).setdefault("_covington_folders", set())
+def take_folder(pipeline: beam.Pipeline | beam.pvalue.PBegin, folder: str) -> None:
+    """Two transforms of one pipeline cannot fill one folder: their files have the same names."""
+    taken = vars(getattr(pipeline, "pipeline", pipeline)).setdefault("_covington_folders", set())
     if real(folder) in taken:
-        raise OptionError(f"two WriteSentences of one pipeline write to {folder}")
+        raise OptionError(f"two transforms of one pipeline write to {folder}")
     taken.add(real(folder))

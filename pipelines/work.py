@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -38,6 +39,7 @@ FORMATS = ("parquet", "conllu")
 REJECTS = "_rejects"  # a leading underscore: tools that read the folder as a dataset pass over it
 WORK = "_work"
 SUMMARY = "_summary.json"
+_SHARD = re.compile(rf"shard-\d{{5,}}-of-\d{{5,}}\.({'|'.join(FORMATS)})")
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ def write_shard(shard: Shard, folder: str, format: str = "parquet", job: str | N
 def check_job(folder: str, job: str | None) -> None:
     """See to it that a folder still belongs to a job; None is no job that could lose it."""
     if job is not None and (read_json(join(folder, WORK, "job.json")) or {}).get("job") != job:
-        raise CovingtonError(f"another job has taken {folder} meanwhile; --overwrite takes it back")
+        raise CovingtonError(f"another job has taken {folder} meanwhile, or has finished it")
 
 
 def write_batch(batch: pa.RecordBatch, file: IO[bytes], format: str) -> None:
@@ -183,9 +185,13 @@ def write_batch(batch: pa.RecordBatch, file: IO[bytes], format: str) -> None:
 
 
 def is_ours(path: str, folder: str) -> bool:
-    """Whether a file in an output folder is one that a job made."""
+    """Whether a file is one that a job made in an output folder."""
+    if not path.startswith(folder.rstrip("/") + "/"):
+        return False
     name = _name_in(folder, path)
-    return name.startswith((f"{WORK}/", f"{REJECTS}/", "shard-")) or name == SUMMARY
+    return (
+        name.startswith((f"{WORK}/", f"{REJECTS}/")) or name == SUMMARY or _SHARD.fullmatch(name) is not None
+    )
 
 
 def _name_in(folder: str, path: str) -> str:
@@ -194,7 +200,9 @@ def _name_in(folder: str, path: str) -> str:
 
 def close_folder(report: Report, folder: str, about: Mapping[str, str] | None = None) -> Report:
     """Say in the folder that all shards are there, and take away what was needed on the way."""
-    shards = [path for path in files_in(folder) if _name_in(folder, path).startswith("shard-")]
+    shards = [path for path in files_in(folder) if _SHARD.fullmatch(_name_in(folder, path))]
+    if report.shards > report.of:
+        raise CovingtonError(f"{folder} is not complete: it was given the shards of several ReadSentences")
     if not report.adds_up or len(shards) != report.of:
         raise CovingtonError(
             f"{folder} is not complete: of {report.counted} sentences {report.sentences} came out,"

@@ -79,6 +79,8 @@ def _cast(array: pa.Array, field: pa.Field) -> pa.Array:
         return _heads(array)
     if pa.types.is_list(field.type) and field.type.value_type == pa.string():
         _refuse_numbers(array.type)
+        if any(is_list(array.type) for is_list in _LISTS):
+            array = _lists(array)
     return array.cast(field.type)
 
 
@@ -100,7 +102,9 @@ def unfit_heads(batch: pa.RecordBatch) -> Any:
         return unfit
     lists = _lists(heads)
     values = lists.flatten()
-    if pa.types.is_integer(values.type):
+    if pa.types.is_unsigned_integer(values.type):
+        fits = pc.less_equal(values, pa.scalar(MOST_WORDS, pa.uint64()))
+    elif pa.types.is_signed_integer(values.type):
         fits = pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, MOST_WORDS))
     elif pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         is_number = pc.match_substring_regex(values, "^0*[0-9]{1,5}$")
@@ -137,6 +141,12 @@ def _lists(array: pa.Array) -> pa.ListArray:
     """Lists of any kind as plain ones."""
     if not any(is_list(array.type) for is_list in _LISTS):
         raise TypeError("expected a list per sentence")
+    if pa.types.is_list_view(array.type) or pa.types.is_large_list_view(array.type):
+        lengths = pc.fill_null(
+            pc.list_value_length(array), 0
+        ).to_numpy()  # Arrow's cast forgets empty and null ones
+        offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
+        return pa.ListArray.from_arrays(offsets, array.flatten(), mask=array.is_null())
     return array.cast(pa.list_(array.type.value_type))
 
 

@@ -39,7 +39,9 @@ def quiet(arguments: argparse.Namespace) -> None:
     """Keep Beam silent unless -v was given; to be called before it is imported, for it warns while that is done."""
     if not arguments.verbose:
         logging.getLogger().setLevel(logging.CRITICAL)
-        os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # it writes to standard error itself, past all loggers
+        os.environ.setdefault(
+            "GRPC_VERBOSITY", "NONE"
+        )  # it writes to standard error itself, past all loggers
 
 
 def finished(job: Callable[[], Result], clean_up: Callable[[], object] = lambda: None) -> Result:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -18,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from covington.errors import CovingtonError, OptionError
-from covington.listing import REJECTS, is_local, keep_apart, local_files
+from covington.listing import REJECTS, distinct, is_local, is_sentence_file, keep_apart, local_files, real
 from covington.parquet import parse_columns, write_parquet
 from covington.progress import many
 from covington.reading import is_parquet, read_sentences
@@ -53,10 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
-    files = [file for name in arguments.inputs for file in _files(name)]
+    files = distinct(file for name in arguments.inputs for file in _files(name))
     conversion = Conversion(arguments.strict, not arguments.json)
     rejects = arguments.rejects or ("" if arguments.output == "-" else arguments.output + REJECTS)
     keep_apart(files, [arguments.output, rejects])
+    if rejects and real(rejects) == real(arguments.output):
+        raise OptionError(f"sentences and rejects cannot both go to {rejects}")
     with ExitStack() as stack:
         if rejects:
             conversion.sink = stack.enter_context(reject_file(rejects))
@@ -114,10 +115,9 @@ def _files(name: str) -> list[str]:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    output = arguments.output
-    if output != "-" and not re.search(r"\.(parquet|conll[ux]?(\.(gz|bz2|xz|zst))?)$", output):
+    if not is_sentence_file(arguments.output):
         raise OptionError(
-            f"OUTPUT must end in .parquet or .conllu (.gz, .bz2, .xz, .zst), or be -; not {output!r}"
+            f"OUTPUT must end in .parquet or .conllu (.gz, .bz2, .xz, .zst), or be -; not {arguments.output!r}"
         )
 
 

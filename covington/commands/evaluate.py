@@ -61,6 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError(f"{len(arguments.name)} names for {len(arguments.system)} systems")
     if arguments.threads < 0:
         raise OptionError(f"--threads must be 0 (one per core) or more, not {arguments.threads}")
+    if arguments.seed < 0:
+        raise OptionError(f"--seed must be 0 or more, not {arguments.seed}")
     names = [*arguments.name, *distinct_names(arguments.system)[len(arguments.name) :]]
     runner = _runner(arguments)
     result = finished(
