@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -68,11 +70,11 @@ def successors(heads: list[int], i: int, j: int) -> list[tuple[list[int], int, i
     return found
 
 
+@pytest.mark.parametrize("root", ["explicit", "implicit"])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_the_study_agrees_with_one_configuration_at_a_time(
-    configurations: bounds.Configurations, threads: int
-) -> None:
-    losses = bounds.measure(configurations, "explicit", threads=threads)
+def test_the_study_agrees_with_one_configuration_at_a_time(threads: int, root: str) -> None:
+    configurations = bounds.collect([batch(*small_treebank())], replace(OPTIONS, root=root), 2_000)
+    losses = bounds.measure(configurations, root, threads=threads)
     assert losses.known.all()
     for place in range(0, len(configurations), 3):
         sentence_number = configurations.sentence[place]
@@ -84,15 +86,26 @@ def test_the_study_agrees_with_one_configuration_at_a_time(
             int(configurations.left[place]),
             int(configurations.right[place]),
         )
-        wanted = oracle.loss_bounds(*arguments)
+        wanted = oracle.loss_bounds(*arguments, root)
         assert (losses.lower[place], losses.pc_upper[place], losses.upper[place]) == wanted
-        assert losses.lowest[place] == oracle.exact_loss(*arguments)
+        assert losses.lowest[place] == oracle.exact_loss(*arguments, root)
+
+
+def test_configurations_of_all_epochs_count_until_the_limit() -> None:
+    """Three epochs do not reach a limit of a hundred thousand; one that is reached in the third ends it."""
+    few = [batch(*small_treebank()[:5])]
+    whole = len(bounds.collect(few, OPTIONS, 100_000))
+    one = len(bounds.collect(few, replace(OPTIONS, epochs=1), 100_000))
+    two = len(bounds.collect(few, replace(OPTIONS, epochs=2), 100_000))
+    assert 0 < one < two < whole < 100_000
+    assert len(bounds.collect(few, OPTIONS, two + 1)) == two + 1
+
+
+def numbers(*values: int) -> bounds.Numbers:
+    return np.array(values, np.int32)
 
 
 def test_averages_by_hand() -> None:
-    def numbers(*values: int) -> bounds.Numbers:
-        return np.array(values, np.int32)
-
     losses = bounds.Losses(
         lower=numbers(0, 0, 1, 3, 1),
         lowest=numbers(0, 0, 2, 4, 1),
@@ -109,7 +122,47 @@ def test_averages_by_hand() -> None:
         {"lower": (0 + 0 + 1 / 2 + 1 / 4) / 4, "pc_upper": (1 / 4) / 4, "upper": (0 + 1 / 2 + 1 / 4) / 3}
     )
     assert row["without_relative_difference"] == {"lower": 0, "pc_upper": 0, "upper": 1}
+    assert row["below_or_equal_to_loss"] == {"lower": 1.0, "pc_upper": 3 / 4, "upper": 1 / 4}
     assert row["in_order"]
+
+
+@pytest.mark.parametrize("broken", [{"lower": 3}, {"pc_upper": 2}, {"upper": 3}])
+def test_one_bound_out_of_order_is_told(broken: dict[str, int]) -> None:
+    """Of two configurations the second may be wrong, also where only something of its loss is known."""
+    sound = {"lower": 1, "lowest": 2, "highest": 3, "pc_upper": 4, "upper": 5}
+    known = {"lower": 0, "lowest": 1, "highest": 1, "pc_upper": 1, "upper": 1}
+
+    def in_order(second: dict[str, int]) -> bool:
+        pairs = {name: numbers(known[name], second[name]) for name in known}
+        row = bounds.summarise("x", bounds.Losses(**pairs, nodes=np.zeros(2, np.int64), seconds=0.0))
+        return bool(row["in_order"])
+
+    assert in_order(sound)
+    assert not in_order({**sound, **broken})
+
+
+def test_distances_by_loss_are_what_counting_gives() -> None:
+    """Losses up to 14, some of them not known; the last row holds all from 10 on."""
+    chooser = random.Random(3)
+    names = ("lower", "lowest", "highest", "pc_upper", "upper")
+    found = []
+    for _ in range(400):
+        loss = chooser.choice([0, 1, 2, 5, 9, 10, 11, 14])
+        unknown = chooser.randint(0, 1)
+        below, above, more = (chooser.randint(0, 2) for _ in range(3))
+        values = (max(loss - below, 0), loss, loss + unknown, loss + unknown + above, loss + 3 + above + more)
+        found.append(dict(zip(names, values, strict=True)))
+    arrays = {name: numbers(*(one[name] for one in found)) for name in names}
+    row = bounds.summarise("x", bounds.Losses(**arrays, nodes=np.zeros(400, np.int64), seconds=0.0))
+    expected = []
+    for shown, losses in (*((str(loss), [loss]) for loss in (0, 1, 2, 5, 9)), ("10+", [10, 11, 14])):
+        here = [one for one in found if one["lowest"] == one["highest"] and one["lowest"] in losses]
+        distances = {
+            bound: pytest.approx(sum(abs(one[bound] - one["lowest"]) for one in here) / len(here))
+            for bound in ("lower", "pc_upper", "upper")
+        }
+        expected.append({"loss": shown, "configurations": len(here), **distances})
+    assert row["by_loss"] == expected
 
 
 def test_a_search_that_was_cut_short_changes_no_number_silently(
@@ -174,6 +227,9 @@ def test_wrong_calls(treebank: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert cli.main(["bounds", str(treebank), "--transitions", "0"]) == 2
     assert cli.main(["bounds", str(treebank), "--explore", "2"]) == 2
     assert cli.main(["bounds", str(tmp_path / "missing.conllu")]) == 1
+    (treebank / "more-ud-train.conllu").touch()
+    assert cli.main(["bounds", str(treebank)]) == 2
+    assert "more-ud-train.conllu, small-ud-train.conllu" in capsys.readouterr().err
     with pytest.raises(DataError):
         bounds.summarise("x", bounds.measure(EMPTY, "explicit"))
 

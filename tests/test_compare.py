@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from covington import comparison
 from covington.cli import main
 from covington.comparison import System, plan, systems
 from covington.comparison_results import mark
-from covington.errors import OptionError
+from covington.errors import DataError, OptionError
 from covington.training import TrainingOptions
 from covington.treebanks import find_treebanks
 from tests.browser import measure, picture
@@ -65,6 +66,87 @@ def test_the_tables_hold_every_treebank_and_system(finished: Path) -> None:
     assert monotonic["analysis"]["non_monotonic"] == 0.0
     assert eager["analysis"]["non_monotonic"] > 0
     assert monotonic["versus"]["eager"]["uas"] == pytest.approx(eager["uas"] * -1 + monotonic["uas"])
+
+
+def test_what_a_run_keeps_is_of_one_piece(finished: Path) -> None:
+    """Sentences and statistics add up to the counts; the curve ends with the scores of the model that is kept."""
+    files = sorted((finished / "runs").glob("*.json"))
+    for file in files:
+        run = json.loads(file.read_text(encoding="utf-8"))
+        for part in ("dev", "test"):
+            words, heads, _, both, *_ = run[part]["counts"]["attachment"][0]
+            assert [sum(column) for column in zip(*run[part]["sentences"], strict=True)] == [
+                words,
+                heads,
+                both,
+            ]
+            assert len(run[part]["sentences"]) == run[part]["statistics"]["sentences"] == 30
+            assert run[part]["statistics"]["tokens"] == words
+            if part == "dev":
+                assert run["curve"][-1] == {"uas": 100 * heads / words, "las": 100 * both / words}
+        assert run["dev"] != run["test"] and 0 < both < heads < words
+
+
+def test_all_files_of_a_part_count(tmp_path: Path) -> None:
+    """Two test files are one test set; without a dev set, or where none is wanted, there is no curve."""
+    folder = treebank(tmp_path, "UD_One", 10)
+    (bank,) = find_treebanks([str(folder)])
+    (one,) = plan([bank], systems(["upper"], ["epochs=1"]), 1)
+    (two,) = plan([replace(bank, test=(*bank.test, *bank.dev))], systems(["upper"], ["epochs=1"]), 1)
+    single, double = (comparison.execute(run, tmp_path) for run in (one, two))
+    assert double["test"]["sentences"] == single["test"]["sentences"] + single["dev"]["sentences"]
+    for key, value in double["test"]["statistics"].items():
+        assert value == single["test"]["statistics"][key] + single["dev"]["statistics"][key]
+    words = [run["counts"]["attachment"][0][0] for run in (double["test"], single["test"], single["dev"])]
+    assert words[0] == words[1] + words[2]
+    assert len(single["curve"]) == 1
+    (plain,) = plan([bank], systems(["upper"], ["epochs=1"]), 1, curve=False)
+    assert plain.key != one.key
+    found = comparison.execute(plain, tmp_path)
+    assert found["curve"] == [] and found["model"] == single["model"]
+    (bare,) = plan([replace(bank, dev=())], systems(["upper"], ["epochs=1"]), 1)
+    found = comparison.execute(bare, tmp_path)
+    assert found["curve"] == [] and "dev" not in found
+
+
+def test_the_largest_treebank_is_trained_first(tmp_path: Path) -> None:
+    for name, times in (("UD_A", 1), ("UD_B", 3), ("UD_C", 2)):
+        file = treebank(tmp_path, name, 1) / "xx-ud-train.conllu"
+        file.write_text(file.read_text(encoding="utf-8") * times, encoding="utf-8")
+    runs = plan(find_treebanks([str(tmp_path)]), systems(["upper", "lower"], []), 2)
+    order = [(run.treebank.name, run.options.seed, run.system) for run in runs]
+    assert order == [
+        (name, seed, system)
+        for name in ("UD_B", "UD_C", "UD_A")
+        for seed in (1, 2)
+        for system in ("upper", "lower")
+    ]
+
+
+def test_a_run_is_known_under_another_name_but_not_under_another_key(finished: Path) -> None:
+    banks = find_treebanks([str(finished / "banks")])
+    run, other, *_ = plan(banks, systems(["mine=oracle:monotonic"], ["epochs=2"]), 2)
+    found = comparison.load(run, finished / "runs")
+    assert found is not None and found["system"] == "mine" and found["key"] == run.key
+    assert comparison.load(replace(run, key="none"), finished / "runs") is None
+    copy = finished / "runs" / f"{run.key}.copy.json"
+    copy.write_bytes((finished / "runs" / f"{other.key}.json").read_bytes())
+    try:
+        with pytest.raises(DataError, match="not the result of this run"):
+            comparison.load(replace(run, key=f"{run.key}.copy"), finished / "runs")
+    finally:
+        copy.unlink()
+
+
+def test_a_treebank_needs_training_and_test_files(tmp_path: Path) -> None:
+    for name, parts in (("UD_A", "train test"), ("UD_B", "train dev"), ("UD_C", "dev test")):
+        (tmp_path / name).mkdir()
+        for part in parts.split():
+            (tmp_path / name / f"xx-ud-{part}.conllu").touch()
+    (found,) = find_treebanks([str(tmp_path)])
+    assert found.name == "UD_A" and found.dev == ()
+    with pytest.raises(OptionError, match="same folder name"):
+        find_treebanks([str(tmp_path), str(tmp_path / "UD_A")])
 
 
 def test_markdown(finished: Path) -> None:
@@ -160,9 +242,13 @@ def test_keys_depend_on_options_data_and_seed(tmp_path: Path) -> None:
     assert len(keys) == 4
     assert {run.key for run in plan(banks, systems(["other=oracle:upper"], ["epochs=2"]), 2)} < keys
     assert not keys & {run.key for run in plan(banks, systems(["upper"], ["epochs=3"]), 2)}
-    with (folder / "xx-ud-test.conllu").open("a", encoding="utf-8") as file:
-        file.write("\n")
-    assert not keys & {run.key for run in plan(banks, chosen, 2)}
+    for part in ("train", "dev", "test"):
+        file = folder / f"xx-ud-{part}.conllu"
+        sound = file.read_bytes()
+        file.write_bytes(sound + b"\n")
+        assert not keys & {run.key for run in plan(banks, chosen, 2)}
+        file.write_bytes(sound)
+    assert {run.key for run in plan(banks, chosen, 2)} == keys
 
 
 def test_systems_are_read_from_the_command_line() -> None:
@@ -212,6 +298,14 @@ def test_marks_are_those_of_the_paper() -> None:
     assert mark(named, "upper", {"static": test(-1, 0.01), "monotonic": test(1, 0.01)}, "uas") == ""
     assert mark(named, "monotonic", {"static": test(1, 0.05), "upper": test(1, 0.05)}, "uas") == "†"
     assert mark(named, "static", {"monotonic": test(1, 0.01), "upper": test(1, 0.01)}, "uas") == ""
+    named["lower"] = System("lower", TrainingOptions(oracle="lower"))
+    both = {"static": test(1, 0.01), "upper": test(1, 0.01)}
+    assert mark(named, "monotonic", {**both, "lower": test(1, 0.01)}, "uas") == "†"
+    assert mark(named, "monotonic", {**both, "lower": test(1, 0.2)}, "uas") == "*"
+    assert (
+        mark(named, "upper", {"monotonic": test(1, 0.01)}, "uas") == ""
+    )  # no static oracle to be better than
+    assert mark(named, "upper", {"static": test(1, 0.01)}, "uas") == "*"
 
 
 def test_the_code_is_part_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,6 +328,8 @@ def test_parts_are_known_by_whole_words_of_their_names(tmp_path: Path) -> None:
     (treebank,) = find_treebanks([str(tmp_path)])
     parts = [[Path(file).name for file in part] for part in (treebank.train, treebank.dev, treebank.test)]
     assert parts == [[f"contest-ud-{part}.conllu"] for part in ("train", "dev", "test")]
-    (tmp_path / "train-dev.conllu").touch()
-    with pytest.raises(OptionError, match="two of them"):
-        find_treebanks([str(tmp_path)])
+    for name in ("train-dev.conllu", "dev-test.conllu", "train-test.conllu"):
+        (tmp_path / name).touch()
+        with pytest.raises(OptionError, match=f"{name}: .* two of them"):
+            find_treebanks([str(tmp_path)])
+        (tmp_path / name).unlink()

@@ -134,9 +134,98 @@ def test_a_harmful_repair_is_named() -> None:
     )
 
 
+def with_root() -> tuple[Tree, list[dict[str, Any]]]:
+    """The explicit root: ROOT → 1 is built and taken away again; 2 → 1 is what gold has."""
+    gold = Tree(("a", "bc"), (2, 0), ("dep", "root"), ("X", "X"), "s1", "a bc")
+    steps = [
+        {"i": 0, "j": 1, "transition": "RightArc", "label": "root", "score": 2.5},
+        {"i": -1, "j": 1, "transition": "Shift"},
+        {"i": 1, "j": 2, "transition": "LeftArc", "label": "dep"},
+        {"i": 0, "j": 2, "transition": "RightArc"},
+    ]
+    return gold, steps
+
+
+def test_the_lines_of_a_trace() -> None:
+    gold, steps = with_root()
+    lines = [
+        "# s1",
+        "# a bc",
+        "   1   RightArc root  [ROOT → 1 a]   ✗ not gold",
+        "   2   Shift          [ ] 1 a",
+        "   3 ↻ LeftArc dep    [1 a ← 2 bc]   removes ROOT → 1 a (root)   ✓ gold",
+        "   4   RightArc       [ROOT → 2 bc]   ✓ gold",
+        "   5   Shift          [ ] 2 bc",
+        "",
+        "5 transitions, 3 of them arcs; 1 non-monotonic (1 creating a gold arc, 0 harmful)",
+    ]
+    done = replay(steps, 2, gold)
+    assert tracing.as_text(gold, done).splitlines() == lines
+    coloured = [f"\x1b[33m{line}\x1b[0m" if "↻" in line else line for line in lines]
+    assert tracing.as_text(gold, done, colour=True).splitlines() == coloured
+    assert [step.score for step in done] == [2.5, None, None, None, None]
+    assert done[-1].arcs == (BuiltArc(2, 1, "dep"), BuiltArc(0, 2, "_"))
+
+
+def test_without_gold_nothing_is_judged() -> None:
+    tree, steps = with_root()
+    text = tracing.as_text(tree, replay(steps, 2))
+    assert "gold" not in text and "✓" not in text and "✗" not in text
+    assert text.endswith("5 transitions, 3 of them arcs; 1 non-monotonic\n")
+
+
+def test_a_repair_is_harmful_only_where_right_becomes_wrong() -> None:
+    """A wrong arc for a wrong one is no harm, nor is a gold arc that takes another gold arc out of its cycle."""
+    wrong = replay(steps_of("S L S N L"), 3, Tree(("a", "b", "c"), (0, 0, 0), ("x",) * 3, ("X",) * 3))
+    assert (wrong[4].repair, wrong[4].verdict, wrong[4].removed_gold) == (True, "wrong", (False,))
+    right = replay(steps_of("S R S R L"), 3, Tree(("a", "b", "c"), (3, 0, 2), ("x",) * 3, ("X",) * 3))
+    assert (right[4].repair, right[4].verdict, right[4].removed_gold) == (True, "gold", (True,))
+    for steps, creating in ((wrong, 0), (right, 1)):
+        found = tracing.summary(steps)
+        assert (found["non_monotonic"], found["creating_gold"], found["harmful"]) == (1, creating, 0)
+        assert not steps[4].harmful
+
+
+def test_without_repairs_there_is_nothing_to_judge() -> None:
+    gold = Tree(("a", "b"), (0, 1), ("root", "dep"), ("X", "X"))
+    steps = replay(steps_of("S R"), 2, gold)
+    assert steps[1].verdict == "gold" and not steps[1].repair
+    assert tracing.summary(steps)["creating_gold"] == 0  # it creates a gold arc, but is no repair
+    assert tracing.summary_text(steps, gold=True) == "3 transitions, 1 of them arcs; 0 non-monotonic"
+
+
+def test_an_arc_that_is_built_again_takes_the_old_one_away() -> None:
+    arc = {"i": 1, "j": 2, "transition": "RightArc"}
+    steps = replay([{**arc, "label": "one"}, {**arc, "label": "two"}], 2)
+    assert steps[2].removed == (BuiltArc(1, 2, "one"),) and steps[2].arcs == (BuiltArc(1, 2, "two"),)
+
+
+def test_arcs_stand_in_the_order_of_their_dependents() -> None:
+    steps = replay(steps_of("S R S L L"), 3)  # the head of 2 comes first, then that of 1
+    assert [arc.dependent for arc in steps[-1].arcs] == [1, 2]
+
+
+def test_two_arcs_that_are_taken_away_are_both_named() -> None:
+    names = ("a", "b", "c")
+    steps = replay(
+        [
+            {"i": 2, "j": 3, "transition": "LeftArc", "label": "x"},
+            {"i": 1, "j": 3, "transition": "RightArc", "label": "y"},
+            {"i": 2, "j": 3, "transition": "RightArc", "label": "z"},
+        ],
+        3,
+    )
+    text = tracing.as_text(Tree(names, (0, 0, 0), ("x",) * 3, ("X",) * 3), steps)
+    assert "removes 1 a → 3 c (y) and 3 c → 2 b (x)\n" in text
+
+
 @pytest.mark.parametrize(
     "step",
-    [{"i": 0, "j": 1, "transition": "Jump"}, {"i": 2, "j": 2, "transition": "Shift"}],
+    [
+        {"i": 0, "j": 1, "transition": "Jump"},
+        {"i": 2, "j": 2, "transition": "Shift"},
+        {"i": 2, "j": 3, "transition": "NoArc"},
+    ],
 )
 def test_impossible_steps_are_refused(step: dict[str, Any]) -> None:
     with pytest.raises(DataError, match="step"):

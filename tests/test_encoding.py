@@ -1,0 +1,119 @@
+"""Columns of a batch as one value per word: what is missing stays missing, what does not fit is named."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from covington import encoding
+from covington.errors import DataError
+from tests.batches import batch, sentence
+
+LABELS = ["dep", "root"]
+
+
+def columns(**given: Any) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict(given)
+
+
+TEXT = pa.list_(pa.string())
+
+
+def test_lists_that_are_missing_whole_leave_their_words_without_a_value() -> None:
+    rows = columns(
+        tokens=[["a", "b"], ["c"], [], ["d", "e", "f"], ["g"]],
+        upos=pa.array([["A", "B"], None, [], [], ["G"]], TEXT),
+        head=[[2, 0], None, [], None, [0]],
+    )
+    lengths = encoding.word_counts(rows)
+    assert lengths.tolist() == [2, 1, 0, 3, 1]
+    found = encoding.strings(rows, "upos", lengths)
+    assert found is not None
+    assert found.to_pylist() == ["A", "B", None, None, None, None, "G"]
+    assert encoding.gold_heads(rows, lengths).tolist() == [2, 0, -1, -1, -1, -1, 0]
+    assert encoding.gold_heads(rows.select(["tokens"]), lengths).tolist() == [-1] * 7
+
+
+def test_a_column_counts_if_any_word_has_a_value() -> None:
+    rows = columns(tokens=[["a", "b"]], upos=[["A", None]], xpos=pa.array([[None, None]], TEXT), feats=[None])
+    found = {name: encoding.has_column(rows, name) for name in ("tokens", "upos", "xpos", "feats", "lemmas")}
+    assert found == {"tokens": True, "upos": True, "xpos": False, "feats": False, "lemmas": False}
+
+
+@pytest.mark.parametrize(
+    "kind", [TEXT, pa.large_list(pa.large_string()), pa.list_(pa.dictionary(pa.int8(), pa.string()))]
+)
+def test_lists_and_strings_of_any_size_are_the_same(kind: pa.DataType) -> None:
+    rows = columns(tokens=pa.array([["a"], None, ["b", "ö"]], kind))
+    lengths = encoding.word_counts(rows)
+    assert lengths.tolist() == [1, 0, 2]
+    found = encoding.strings(rows, "tokens", lengths)
+    assert found is not None and found.type == pa.string()
+    assert found.to_pylist() == ["a", "b", "ö"]
+
+
+@pytest.mark.parametrize(("place", "values"), [(0, 1), (1, 2), (1, 4), (2, 1)])
+def test_the_first_list_that_does_not_fit_is_named(place: int, values: int) -> None:
+    rows = [sentence("a b c", [0, 1, 1], sent_id=f"s{number}") for number in range(3)]
+    rows[place]["upos"] = ["X"] * values
+    rows[2]["upos"] = ["X"]
+    with pytest.raises(DataError, match=f"sentence s{place}.*'upos' has {values} values for 3 words"):
+        encoding.strings(batch(*rows), "upos", np.array([3, 3, 3]))
+
+
+def learnt(*rows: dict[str, object]) -> str:
+    with pytest.raises(DataError) as caught:
+        encoding.encode(batch(*rows), ["w"], "upos", LABELS)
+    return str(caught.value)
+
+
+def test_words_need_labels_and_nothing_needs_none() -> None:
+    assert "no labels (column 'deprel')" in learnt({**sentence("a", [0]), "deprel": None})
+    encoding.encode(batch({"tokens": []}), ["w"], "upos", LABELS)
+
+
+@pytest.mark.parametrize("word", range(5))
+def test_the_first_label_that_is_not_known_is_named(word: int) -> None:
+    """The words of three sentences: two, two, one; an empty one lies between."""
+    labels = ["root", "dep", "root", "dep", "root"]
+    labels[word] = "other"
+    labels[4] = labels[4] if word == 4 else "another"  # not the first one
+    texts = labels[:2], labels[2:4], labels[4:]
+    heads = [0, 1], [0, 1], [0]
+    rows = [
+        sentence(" ".join("w" * len(head)), head, " ".join(text), sent_id=f"s{number}")
+        for number, (head, text) in enumerate(zip(heads, texts, strict=True))
+    ]
+    rows.insert(1, {"tokens": [], "head": [], "deprel": [], "sent_id": "empty"})
+    assert f"sentence s{word // 2}: word {word % 2 + 1} has no label that the model knows" in learnt(*rows)
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        ([0, 5], "head 5 of word 2 is out of range"),
+        ([0, None], "word 2 has no head"),
+        ([2, 1], "head 2 of word 1 is on a cycle"),
+    ],
+)
+def test_what_is_no_tree_is_named_by_its_number_where_it_has_no_id(
+    heads: list[int | None], message: str
+) -> None:
+    told = learnt(sentence("a b c", [0, 1, 1]), sentence("a b", heads, "root dep"))
+    assert re.search(f"number 2 of its batch.*not a tree: {message}", told)
+
+
+def test_two_tags_are_joined_and_one_alone_stays_as_it_is() -> None:
+    """A word that lacks one of the two is not a word without tags, nor one that only has the other column's."""
+    rows = columns(tokens=[["a", "b", "c"]], upos=[["N", "V", None]], xpos=[["nn", None, "x"]])
+    found = encoding._tags(rows, "upos+xpos", np.array([3]))
+    assert found is not None
+    assert found.to_pylist() == ["N+nn", "V+", "+x"]
+    for name, expected in (("upos", ["N", "V", None]), ("xpos", ["nn", None, "x"])):
+        alone = encoding._tags(rows.select(["tokens", name]), "upos+xpos", np.array([3]))
+        assert alone is not None and alone.to_pylist() == expected
+    assert encoding._tags(rows.select(["tokens"]), "upos+xpos", np.array([3])) is None
