@@ -34,10 +34,12 @@ def cells(row: dict[str, Any]) -> list[str]:
 def closer(row: dict[str, Any]) -> list[int]:
     """The columns of the bound that is closer to the loss; both where they are equally close."""
     columns = []
-    for lower, pc_upper, places in (
+    for *distances, places in (
         (abs(row["lower"] - row["loss"]), abs(row["pc_upper"] - row["loss"]), (1, 3)),
         (row["relative_difference"]["lower"], row["relative_difference"]["pc_upper"], (5, 6)),
     ):
+        # means of as many transitions as anyone looks at differ by more, if they differ at all
+        lower, pc_upper = (round(distance, 9) for distance in distances)
         columns += [places[0]] * (lower <= pc_upper) + [places[1]] * (pc_upper <= lower)
     return columns
 

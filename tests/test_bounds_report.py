@@ -58,6 +58,16 @@ def test_the_closer_bound_is_marked(
     assert len(columns) == len(marked)
 
 
+@pytest.mark.parametrize("transitions", [7, 300, 12_345])
+@pytest.mark.parametrize("less", range(1, 6))
+def test_bounds_that_miss_the_loss_by_the_same_are_equally_close(transitions: int, less: int) -> None:
+    """One below the loss and one above it by the same sum: means of these need not be equal to the last bit."""
+    means = tuple(total / transitions for total in (6 - less, 6, 6 + less, 30))
+    assert bounds_report.closer(row("x", means, (0.5, 0.25, 1.0))) == [1, 3, 6]
+    further = tuple(total / transitions for total in (6 - less, 6, 7 + less, 30))
+    assert bounds_report.closer(row("x", further, (0.5, 0.25, 1.0))) == [1, 6]
+
+
 def test_the_table_and_its_average() -> None:
     lines = bounds_report.as_markdown(result(LOWER, PC_UPPER)).splitlines()
     assert lines[2:5] == [
