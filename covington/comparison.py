@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from covington.alignment import align
+from covington.alignment import align, word_counts
 from covington.atomic import atomic_file
 from covington.errors import DataError, OptionError
 from covington.evaluation import Counts, count, sentence_scores
@@ -150,6 +150,8 @@ def code_fingerprint() -> str:
 def execute(run: Run, folder: Path) -> dict[str, Any]:
     """Train, parse dev and test, count, and write the result to the work folder."""
     began = time.perf_counter()
+    for files in (run.treebank.dev, run.treebank.test):
+        _want_words(files)
     train = [batch for file in run.treebank.train for batch in read_sentences(file, strict=True)]
     found = survey(train)
     shard = prepare(train, run.options, found)
@@ -189,6 +191,13 @@ def execute(run: Run, folder: Path) -> dict[str, Any]:
     with atomic_file(folder / f"{run.key}.json") as file:
         file.write(json.dumps(result, ensure_ascii=False).encode())
     return result
+
+
+def _want_words(files: Sequence[str]) -> None:
+    """Files without a word have no score: an error before the training, not after it."""
+    batches = (batch for file in files for batch in read_sentences(file, strict=True))
+    if files and not any(word_counts(batch).any() for batch in batches):
+        raise DataError("there are no words to score a parser on", source=files[0])
 
 
 def _part(parser: Parser, files: Sequence[str]) -> dict[str, Any]:

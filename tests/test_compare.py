@@ -287,6 +287,20 @@ def test_wrong_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["compare", str(folder), "--seeds", "0"]) == 2
 
 
+@pytest.mark.parametrize("part", ["dev", "test"])
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_a_part_without_words_is_an_error_and_not_a_number(
+    part: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = treebank(tmp_path / "banks", "UD_One", 10)
+    (folder / f"xx-ud-{part}.conllu").write_text(text)
+    assert main(call(tmp_path, "--jobs", "1")) == 1
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert f"xx-ud-{part}.conllu: there are no words" in told
+    assert not list((tmp_path / "runs").iterdir())
+
+
 def test_marks_are_those_of_the_paper() -> None:
     named = {name: System(name, TrainingOptions(oracle=name)) for name in ("static", "monotonic", "upper")}
 
