@@ -52,6 +52,7 @@ from covington.training import MIXING, EpochReport, Survey, TrainingOptions
 from covington.weights import Weights
 
 KEEP = ("best", "last")
+MOST_SHARDS = 10_000
 _OURS = re.compile(r"\.?(epoch-\d+|survey|kept|training)[-.].*")  # names of the files between epochs
 
 
@@ -94,8 +95,8 @@ class Training:
             object.__setattr__(self, name, tuple(absolute(os.fspath(path)) for path in paths))
         if not 0 <= self.prune < float("inf"):
             raise OptionError(f"prune must be 0 or more, not {self.prune}")
-        if self.shards < 1:
-            raise OptionError(f"shards must be at least 1, not {self.shards}")
+        if not 1 <= self.shards <= MOST_SHARDS:
+            raise OptionError(f"shards must be at least 1 and at most {MOST_SHARDS:,}, not {self.shards}")
         if self.mixing not in MIXING:
             raise OptionError(f"mixing {self.mixing!r} is none of {', '.join(MIXING)}")
         if self.keep not in (*KEEP, None):
@@ -183,10 +184,9 @@ class Training:
             raise DataError("there are no sentences to learn from", source=", ".join(self.inputs))
         found.label_list  # noqa: B018 (an error here is better than an error in a worker)
         found.templates(self.options)
-        if self.shards > found.sentences:
-            raise OptionError(f"{self.shards} shards are too many for {found.sentences} sentences")
         if self.dev and not any(batch.num_rows for batch in read_all(self.dev)):
             raise DataError("there are no sentences to score the model on", source=", ".join(self.dev))
+        self.check_job()
         write_json(path, found.to_dict())
         return found
 

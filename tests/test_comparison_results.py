@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from covington import comparison_report
-from covington.comparison import Run, System, Treebank
+from covington.comparison import Run, System
 from covington.comparison_results import summarise
 from covington.evaluation import count, sentence_scores
 from covington.training import TrainingOptions
+from covington.treebanks import Treebank
 from tests.batches import batch, sentence
 from tests.test_evaluation import random_tree
 from tests.test_evaluation_counts import LABELS, Pair, Parse, by_hand, pairs, percent

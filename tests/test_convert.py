@@ -25,7 +25,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_there_and_back(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["convert", "a.conllu", "a.conllu", "-o", "b.parquet"]) == 0
+    Path("more.conllu").write_text(GOOD * 3)
+    assert main(["convert", "a.conllu", "more.conllu", "./a.conllu", "-o", "b.parquet"]) == 0
     assert capsys.readouterr().err == "6 sentences, 24 words to b.parquet\n"
     assert main(["convert", "b.parquet", "-o", "c.conllu.gz", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
@@ -36,7 +37,12 @@ def test_there_and_back(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "rejects_file": None,
     }
     assert gzip.decompress(Path("c.conllu.gz").read_bytes()).decode() == GOOD * 6
-    assert sorted(path.name for path in here.iterdir()) == ["a.conllu", "b.parquet", "c.conllu.gz"]
+    assert sorted(path.name for path in here.iterdir()) == [
+        "a.conllu",
+        "b.parquet",
+        "c.conllu.gz",
+        "more.conllu",
+    ]
 
 
 def test_folder_of_parquet(here: Path) -> None:

@@ -84,6 +84,8 @@ def test_columns_of_the_parser_come_along(path: Path) -> None:
 OTHERS = {
     "large": pa.large_list(pa.large_string()),
     "dictionary": pa.list_(pa.dictionary(pa.int32(), pa.string())),
+    "view": pa.list_view(pa.string()),
+    "large view": pa.large_list_view(pa.large_string()),
 }
 
 
@@ -92,7 +94,7 @@ def test_other_types(path: Path, kind: str) -> None:
     words = pa.array([["a", "_"], ["b"]]).cast(pa.list_(pa.string()))
     lemmas = pa.array([["x", "_"], None], pa.list_(pa.string()))
     columns = {"tokens": words, "lemmas": lemmas}
-    if kind == "dictionary":
+    if kind in ("dictionary", "view", "large view"):
         columns = {name: pa.array(column.to_pylist(), OTHERS[kind]) for name, column in columns.items()}
     elif kind == "large":
         columns = {name: column.cast(OTHERS[kind]) for name, column in columns.items()}
@@ -163,10 +165,11 @@ def test_what_is_missing_or_wrong_is_told(path: Path, columns: dict[str, object]
             [["2", "0"], ["x", "0"], ["_", ""], ["0", "99999"], ["0", "1.0"], ["00", "-1"], [None, "02"]],
             [1, 3, 4, 5],
         ),
+        (pa.array([[2, 0], [0, 2**64 - 1], None, [0, 2]], pa.list_(pa.uint64())), [1]),
     ],
 )
 def test_heads_that_are_no_numbers_of_words_are_rejected(
-    path: Path, heads: list[object], bad: list[int]
+    path: Path, heads: list[object] | pa.Array, bad: list[int]
 ) -> None:
     pq.write_table(pa.table({"tokens": [["a", "b"]] * len(heads), "head": heads}), path)
     rejects: list[pa.RecordBatch] = []
@@ -175,7 +178,8 @@ def test_heads_that_are_no_numbers_of_words_are_rejected(
     told = pa.Table.from_batches(rejects).to_pylist()
     assert [row["position"] for row in told] == bad
     assert {row["reason"] for row in told} == {"a head is not the number of a word"}
-    assert [json.loads(row["raw"])["head"] for row in told] == [heads[row] for row in bad]
+    given = heads.to_pylist() if isinstance(heads, pa.Array) else heads
+    assert [json.loads(row["raw"])["head"] for row in told] == [given[row] for row in bad]
 
 
 def test_all_sentences_of_a_file_have_the_same_columns(path: Path) -> None:
@@ -229,10 +233,22 @@ def test_strings_that_are_no_text_are_noticed(path: Path) -> None:
         read(path)
 
 
-def test_a_newer_schema_is_refused(path: Path) -> None:
-    table = pa.Table.from_batches([good()]).replace_schema_metadata({"covington.schema": "2"})
+@pytest.mark.parametrize("version", ["2", "2" * 5_000, "two"])
+def test_a_newer_schema_is_refused(path: Path, version: str) -> None:
+    table = pa.Table.from_batches([good()]).replace_schema_metadata({"covington.schema": version})
     pq.write_table(table, path)
-    with pytest.raises(DataError, match="version 2"):
+    with pytest.raises(DataError, match=f"version {version[:20]}, this"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", ["tokens", "sent_id"])
+def test_columns_of_one_name_are_refused(path: Path, name: str) -> None:
+    words = pa.array([["a"]])
+    table = pa.table(
+        [words, words, pa.array(["x"]), pa.array(["y"])], names=["tokens", "tokens", "sent_id", "sent_id"]
+    )
+    pq.write_table(table.select([0, 1] if name == "tokens" else [0, 2, 3]), path)
+    with pytest.raises(DataError, match=f"two columns '{name}'"):
         read(path)
 
 

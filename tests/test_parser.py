@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from pathlib import Path
 
@@ -119,6 +120,15 @@ def test_long_sentences_come_back_with_a_flag(parser: Parser) -> None:
         expected = [None] * length if length > 8 else whole.column("head")[row].as_py()
         assert parsed.column("head")[row].as_py() == expected
         assert (parsed.column("deprel")[row].as_py()[0] is None) == (length > 8)
+
+
+@pytest.mark.parametrize("label", ["\ud800", "a\tb", "a\nb"])
+def test_labels_that_cannot_be_written_are_refused(label: str, model: Path) -> None:
+    found = model_file.read(model)
+    labels = [label, *found.metadata["labels"][1:]]
+    bad = dataclasses.replace(found, metadata=found.metadata | {"labels": labels, "root_label": labels[1]})
+    with pytest.raises(ModelError, match="not a parser's model"):
+        Parser(bad)
 
 
 @pytest.mark.parametrize("tag", ["upos", "xpos", "upos+xpos"])

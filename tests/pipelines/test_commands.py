@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -95,6 +96,8 @@ WRONG_CALLS = [
     (["train", "{sample}", "-o", "{out}", "--keep", "best"], "give --dev"),
     (["train", "{sample}", "-o", "{out}", "--explore", "2"], "is not a probability"),
     (["train", "{sample}", "-o", "{out}", "--shards", "0"], "at least 1"),
+    (["train", "{sample}", "-o", "{out}", "--shards", "100000000"], "at most 10,000"),
+    (["evaluate", "{sample}", "{sample}", "--seed", "-1"], "--seed must be 0 or more"),
 ]
 BAD_DATA = [
     (["parse", "nowhere.conllu", "-o", "{out}"], "nowhere.conllu: no such file or folder"),
@@ -229,6 +232,28 @@ def test_a_folder_of_results_is_not_filled_twice(tmp_path: Path) -> None:
         WriteSentences(str(folder))
 
 
+@pytest.mark.parametrize(
+    ("call", "closed", "code", "told"),
+    [
+        ("parse - -o {out}.conllu", "<&-", 2, "covington: standard input is closed\n"),
+        ("parse {sample} -o -", ">&-", 2, "covington: standard output is closed\n"),
+        ("convert {sample} -o -", ">&-", 2, "covington: standard output is closed\n"),
+        ("parse {sample} -o {out}.conllu", "2>&-", 0, ""),
+        ("parse {sample} -o {out}", "2>&-", 0, ""),
+        ("train {sample} -o {out}.covington --epochs 1", "2>&-", 0, ""),
+    ],
+)
+def test_closed_descriptors(
+    call: str, closed: str, code: int, told: str, small_model: str, tmp_path: Path
+) -> None:
+    text = call.format(sample=shlex.quote(SAMPLE), out=shlex.quote(str(tmp_path / "out")))
+    model = f" --model {shlex.quote(small_model)}" if call.startswith("parse") else ""
+    command = f"{shlex.quote(sys.executable)} -m covington {text}{model} {closed}"
+    found = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (code, told)
+    assert bool(list(tmp_path.iterdir())) == (code == 0)
+
+
 def test_a_job_that_is_stopped_ends_at_once(corpus: Path, small_model: str, tmp_path: Path) -> None:
     big = tmp_path / "big.conllu"
     big.write_bytes((corpus / "a.conllu").read_bytes() * 100)
@@ -321,7 +346,7 @@ def test_two_transforms_do_not_fill_one_folder(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).symlink_to("out")
     _ = pipeline | "1" >> ReadSentences(SAMPLE) | "w1" >> WriteSentences(tmp_path / "a")
-    with pytest.raises(OptionError, match="two WriteSentences"):
+    with pytest.raises(OptionError, match="two transforms of one pipeline"):
         _ = pipeline | "2" >> ReadSentences(SAMPLE) | "w2" >> WriteSentences(tmp_path / "b")
 
 

@@ -180,6 +180,20 @@ def test_the_transform_gives_the_same(layout: str, gold: Texts, system: Texts, t
         assert_that(found, check)
 
 
+@pytest.mark.parametrize("given", [Path, lambda path: [Path(path)], lambda path: [path]])
+def test_sides_are_paths_of_any_kind(
+    given: Callable[[str], Any], gold: Texts, system: Texts, tmp_path: Path
+) -> None:
+    right, parsed = as_one_file(tmp_path / "gold", gold), as_one_file(tmp_path / "system", system)
+
+    def check(tallies: list[Tally]) -> None:
+        (found,) = tallies
+        same(found, plain(gold, system))
+
+    with beam.Pipeline(runner="FnApiRunner") as pipeline:
+        assert_that(pipeline | ScoreParses(given(right), given(parsed), rows=True), check)
+
+
 def test_scores_are_those_of_an_independent_computation(
     gold: Texts, system: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import apache_beam as beam
 import pyarrow.parquet as pq
 import pytest
 
@@ -13,8 +14,9 @@ import covington
 from covington.cli import main
 from covington.errors import CovingtonError, OptionError
 from covington.parser import Parser
-from covington.pipelines import ParseJob, Runner
-from covington.pipelines.work import ParseOptions
+from covington.pipelines import ParseJob, ParseSentences, ReadSentences, Runner, WriteSentences
+from covington.pipelines.model import Model
+from covington.pipelines.work import ParseOptions, done_shards, write_shard
 from tests.pipelines.conftest import SAMPLE
 
 SMALL = 5_000  # bytes: some twenty blocks of the corpus
@@ -204,9 +206,78 @@ def test_strict_stops_at_the_first_bad_sentence(corpus: Path, small_model: str, 
         job(corpus, tmp_path, small_model, strict=True).run(Runner(threads=2))
 
 
-def test_a_model_that_is_not_the_one_of_the_job_is_refused(small_model: str) -> None:
-    from covington.pipelines.model import Model
+def test_strict_looks_at_what_was_done_before(corpus: Path, small_model: str, tmp_path: Path) -> None:
+    """A job that was stopped behind a shard with rejects is not taken up as if all had been well."""
+    whole = job(corpus, tmp_path / "whole", small_model)
+    report = whole.run(ONE)
+    folder = tmp_path / "stopped"
+    reading = ReadSentences(str(corpus), SMALL)
+    begun = job(corpus, folder, small_model)
+    name, _ = begun._begin(begun._description(Model.pin(small_model), reading))
+    with beam.Pipeline(runner="FnApiRunner") as pipeline:
+        shards = pipeline | reading | ParseSentences(small_model)
+        _ = shards | beam.Map(write_shard, str(folder), "parquet", name)
+    assert len(done_shards(str(folder))) == report.of
+    with pytest.raises(CovingtonError, match="sentence bad-"):
+        job(corpus, folder, small_model, strict=True).run(ONE)
+    job(corpus, folder, small_model).run(ONE)
+    assert files(folder) == files(tmp_path / "whole")
 
+
+def test_rejects_keep_step_with_their_output(small_model: str, tmp_path: Path) -> None:
+    good = Path(SAMPLE).read_bytes()
+    source, rejects = tmp_path / "in.conllu", tmp_path / "out.conllu.rejects.parquet"
+    calls = [
+        ["parse", str(source), "-o", str(tmp_path / "out.conllu"), "--model", small_model],
+        ["convert", str(source), "-o", str(tmp_path / "out.conllu")],
+    ]
+    for call in calls:
+        source.write_bytes(good + b"1\tno tabs\n\n")
+        assert main(call) == 0
+        assert pq.read_table(rejects).num_rows == 1
+        source.write_bytes(good)
+        assert main(call) == 0
+        assert not rejects.exists()  # it would tell of another run
+
+
+def test_rejects_are_not_left_without_their_output(
+    small_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "in.conllu"
+    source.write_bytes(Path(SAMPLE).read_bytes() + b"1\tno tabs\n\n")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
+    assert main(["parse", str(source), "-o", str(tmp_path / "out.parquet"), "--model", small_model]) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["in.conllu"]
+
+
+def test_windows_do_not_matter(small_model: str, tmp_path: Path) -> None:
+    folders = [tmp_path / "plain", tmp_path / "windows"]
+    for folder in folders:
+        with beam.Pipeline(runner="FnApiRunner") as pipeline:
+            shards = pipeline | ReadSentences(SAMPLE, SMALL)
+            if folder.name == "windows":
+                shards |= beam.WindowInto(beam.window.FixedWindows(10))
+            _ = shards | ParseSentences(small_model) | WriteSentences(str(folder))
+    assert files(folders[0]) == files(folders[1])
+
+
+def test_one_folder_takes_the_shards_of_one_reading(corpus: Path, tmp_path: Path) -> None:
+    with (
+        pytest.raises(CovingtonError, match="several ReadSentences"),
+        beam.Pipeline(runner="FnApiRunner") as pipeline,
+    ):
+        both = (
+            pipeline | "One" >> ReadSentences(SAMPLE),
+            pipeline | "Two" >> ReadSentences(str(corpus / "c.conllu")),
+        )
+        _ = both | beam.Flatten() | WriteSentences(str(tmp_path / "out"))
+
+
+def test_a_model_that_is_not_the_one_of_the_job_is_refused(small_model: str) -> None:
     with pytest.raises(CovingtonError, match="give all workers the same model"):
         Model(small_model, "0" * 16).load()
 

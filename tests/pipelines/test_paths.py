@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +18,7 @@ from covington.cli import main
 from covington.errors import ModelError, OptionError
 from covington.pipelines.epochs import Training
 from covington.pipelines.model import local_path
+from covington.pipelines.parse import ParseJob
 from covington.pipelines.runner import Runner
 from covington.pipelines.storage import list_inputs
 from covington.pipelines.streaming import ParseStream
@@ -103,6 +108,97 @@ def test_what_a_file_is_its_bytes_say(folder: Path, small_model: str) -> None:
     for command in (["convert", "odd", "-o", "c.conllu"], ["draw", "odd"], ["draw", "da*/*"]):
         assert main(command) == 0
     assert Path("c.conllu").read_bytes() == Path(SAMPLE).read_bytes()
+
+
+def test_a_link_stays_a_link(folder: Path, small_model: str) -> None:
+    """What is written goes to the file that the link leads to."""
+    (folder / "out.conllu").symlink_to("real.conllu")
+    (folder / "m.covington").symlink_to("data/real.covington")
+    assert main(["parse", "data", "-o", "out.conllu", "--model", small_model]) == 0
+    assert main(["train", "data", "-o", "m.covington", "--epochs", "1"]) == 0
+    assert (folder / "out.conllu").is_symlink()
+    assert (folder / "m.covington").is_symlink()
+    assert (folder / "real.conllu").stat().st_size > 0
+    assert (folder / "data" / "real.covington").stat().st_size > 0
+
+
+def test_what_is_no_plain_file_is_written_to_as_it_stands(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    reader = subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE)
+    assert main(["evaluate", "data", "data", "--json", "pipe"]) == 0
+    found, _ = reader.communicate()
+    assert json.loads(found)["gold"] == "data"
+    assert not (folder / "pipe").is_file()
+    command = [sys.executable, "-m", "covington", "evaluate", "data", "data", "--json", "/dev/stdout"]
+    with (folder / "printed").open("wb") as printed:
+        subprocess.run(command, stdout=printed, check=True)
+    assert b'"gold": "data"' in (folder / "printed").read_bytes()
+
+
+def test_links_that_lead_in_circles(folder: Path) -> None:
+    for name in ("one", "two"):
+        (folder / "data" / name).symlink_to(".")
+    (folder / "data" / "UP.CONLLU").write_bytes(Path(SAMPLE).read_bytes())
+    assert [file.name for file in list_inputs(["data"])] == ["data/UP.CONLLU", "data/a.conllu"]
+    assert main(["convert", "data", "link", "-o", "all.conllu"]) == 0
+    assert (folder / "all.conllu").read_bytes() == 2 * Path(SAMPLE).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["parse", "", "-o", "out"],
+        ["parse", "data", "-o", ""],
+        ["convert", "", "-o", "out.conllu"],
+        ["evaluate", "data", ""],
+        ["draw", ""],
+    ],
+)
+def test_an_empty_name_is_no_folder(
+    call: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a variable that was not set; it used to stand for everything."""
+    assert main(call) == 2
+    assert capsys.readouterr().err == "covington: a file has an empty name\n"
+
+
+def test_sentences_and_rejects_do_not_go_to_one_file(
+    folder: Path, small_model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in (["parse", "--model", small_model], ["convert"]):
+        assert main([*command, "data", "-o", "o.parquet", "--rejects", "./o.parquet"]) == 2
+        assert "cannot both go to" in capsys.readouterr().err
+
+
+def test_an_output_inside_the_input_can_be_taken_up_again(folder: Path, small_model: str) -> None:
+    """What an earlier run has written there is no input."""
+    job = ParseJob(["data"], "data/parsed", small_model)
+    job.run()
+    first = {path.name: path.read_bytes() for path in Path("data/parsed").iterdir()}
+    ParseJob(["data"], "data/parsed", small_model, overwrite=True).run()
+    assert {path.name: path.read_bytes() for path in Path("data/parsed").iterdir()} == first
+    with pytest.raises(OptionError, match="is an input"):
+        ParseJob(["data/parsed"], "data/parsed", small_model, overwrite=True).run()
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.conllu.gz", "x.conllu.zst"])
+@pytest.mark.parametrize("content", [b"", b"PARE encrypted", b"1\tno\n"])
+def test_a_name_that_promises_too_much(
+    name: str, content: bytes, folder: Path, small_model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A damaged file must not pass for text with one bad sentence."""
+    (folder / "data" / name).write_bytes(content)
+    for command in (
+        ["parse", "data", "-o", "out", "--model", small_model],
+        ["parse", "data", "-o", "out.conllu", "--model", small_model],
+        ["convert", "data", "-o", "out.conllu"],
+        ["train", "data", "-o", "new.covington", "--epochs", "1"],
+    ):
+        assert main(command) == 1
+        told = capsys.readouterr().err
+        assert f"{name}: " in told
+        assert "is called" in told
+        assert ("encrypted" in told) == content.startswith(b"PARE")
 
 
 def test_a_model_is_not_written_over_its_treebank(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ ONE = Runner(threads=1)
 
 def train(path: Path, runner: Runner | None = ONE, **more: Any) -> bytes:
     """Train on the sample and give back the bytes of the model."""
-    work = Training((SAMPLE,), str(path), **({"options": OPTIONS} | more))
+    work = Training(**({"inputs": (SAMPLE,), "model": str(path), "options": OPTIONS} | more))
     TrainJob(work, runner).run()
     assert not Path(work.folder).exists()
     return path.read_bytes()
@@ -216,3 +216,67 @@ def test_a_damaged_checkpoint_says_what_to_do(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ModelError, match="the training begins anew"):
         work.run_plain(told.append)
+
+
+def test_somebody_elses_folder_is_not_taken(tmp_path: Path) -> None:
+    """The files between epochs have a folder of a name that may be taken; what is not ours stays."""
+    folder = tmp_path / "model.training"
+    folder.mkdir()
+    (folder / "train.conllu").write_bytes(Path(SAMPLE).read_bytes())
+    with pytest.raises(OptionError, match="is an input"):
+        train(tmp_path / "model", inputs=(str(folder),))
+    with pytest.raises(OptionError, match=r"train\.conllu is in the way"):
+        train(tmp_path / "model")
+    assert (folder / "train.conllu").read_bytes() == Path(SAMPLE).read_bytes()
+
+
+def test_a_training_whose_folder_was_taken_ends(tmp_path: Path) -> None:
+    """Of two trainings of one model the later one goes on, with the same bytes as if it were alone."""
+    one = Training((SAMPLE,), str(tmp_path / "model"), options=TrainingOptions(epochs=6))
+    other = Training((SAMPLE,), str(tmp_path / "model"), options=TrainingOptions(epochs=6, seed=2))
+    alone = train(tmp_path / "alone", None, options=TrainingOptions(epochs=6, seed=2))
+
+    def interrupt(record: dict[str, Any]) -> None:
+        if record["epoch"] == 3:
+            other.run_plain(lambda _: None, overwrite=True)
+
+    with pytest.raises(CovingtonError, match="another training has taken"):
+        one.run_plain(interrupt)
+    assert (tmp_path / "model").read_bytes() == alone
+    assert not Path(one.folder).exists()
+    for step in (lambda: one.train_part(4, 0), lambda: one.finish_epoch(4, []), one.keep_model):
+        with pytest.raises(CovingtonError, match="another training has taken"):
+            step()
+
+
+def test_a_training_that_was_killed_while_it_cleared_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is left of its folder, the same command trains again to the same bytes."""
+    model = tmp_path / "model"
+    expected = train(model, None)
+
+    def kill(folder: str) -> None:
+        if Path(folder).exists():
+            for name in ("epoch-00001.json", "kept.json"):
+                (Path(folder) / name).unlink()
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("covington.pipelines.epochs.remove_folder", kill)
+        with pytest.raises(KeyboardInterrupt):
+            train(model, None)
+    assert list(Path(f"{model}.training").iterdir())
+    assert train(model, None) == expected
+
+
+def test_two_trainings_of_one_pipeline_have_two_models(tmp_path: Path) -> None:
+    pipeline = beam.Pipeline(runner="FnApiRunner")
+    _ = pipeline | "One" >> TrainParser(Training((SAMPLE,), str(tmp_path / "model"), options=OPTIONS))
+    with pytest.raises(OptionError, match="two transforms of one pipeline"):
+        _ = pipeline | "Two" >> TrainParser(Training((SAMPLE,), str(tmp_path / "model"), options=OPTIONS))
+
+
+def test_inputs_are_paths_of_any_kind(serial: bytes, tmp_path: Path) -> None:
+    for inputs in (SAMPLE, Path(SAMPLE), [Path(SAMPLE)]):
+        assert train(tmp_path / "model", None, inputs=inputs) == serial
