@@ -11,8 +11,11 @@ from typing import Any
 from benchmarks.corpora import Corpora, batches, first_tokens
 from benchmarks.settings import Scale
 from benchmarks.timing import ROOT, Probe, alternate, spread, tell, timed
+from covington.freezing import freeze
+from covington.options import TrainingOptions
 from covington.oracle import ORACLES
-from covington.training import Shard, TrainingOptions, freeze, prepare, survey, train_epoch
+from covington.survey import survey
+from covington.training import Shard, prepare, train_epoch
 from covington.weights import Weights
 
 #: name → the training options of a model that is measured; all of them learn with `upper`.

@@ -14,8 +14,10 @@ import pyarrow as pa
 
 from covington import encoding, exact
 from covington.errors import DataError
+from covington.options import TrainingOptions
 from covington.recording import Recorder
-from covington.training import TrainingOptions, prepare, survey, train_epoch
+from covington.survey import survey
+from covington.training import prepare, train_epoch
 from covington.weights import Weights
 
 Numbers = npt.NDArray[np.int32]

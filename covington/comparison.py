@@ -26,10 +26,13 @@ from covington.alignment import align, word_counts
 from covington.atomic import atomic_file
 from covington.errors import DataError, OptionError
 from covington.evaluation import Counts, count, sentence_scores
+from covington.freezing import freeze
+from covington.options import TrainingOptions
 from covington.oracle import ORACLES
 from covington.parser import Parser, Statistics
 from covington.reading import read_sentences
-from covington.training import TrainingOptions, freeze, prepare, survey, train_epoch
+from covington.survey import survey
+from covington.training import prepare, train_epoch
 from covington.treebanks import Treebank
 from covington.weights import Weights
 

@@ -1,6 +1,6 @@
 """One epoch of the perceptron: greedy parsing of the training sentences, corrected by an oracle.
 
-The rules that the paper leaves open are options here (training.TrainingOptions explains them): which of the
+The rules that the paper leaves open are options here (options.TrainingOptions explains them): which of the
 optimal transitions are accepted without an update, and which one an update moves towards.
 """
 

@@ -20,9 +20,9 @@ from covington.decoder import Decoder
 from covington.errors import ModelError, OptionError
 from covington.features import Program
 from covington.frozen import FrozenWeights
+from covington.options import TrainingOptions
 from covington.oracle import TRANSITIONS
 from covington.schemas import MOST_WORDS, PARSE
-from covington.training import TrainingOptions
 
 #: flags of sentences
 TOO_LONG = "too-long"  # not parsed

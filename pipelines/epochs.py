@@ -28,8 +28,10 @@ import pyarrow as pa
 from covington import __version__, training
 from covington.errors import CovingtonError, DataError, JobError, ModelError, OptionError
 from covington.evaluation import Counts, count
+from covington.freezing import freeze
 from covington.listing import is_local, keep_apart
 from covington.mixing import mix
+from covington.options import MIXING, TrainingOptions
 from covington.parser import Parser
 from covington.pipelines import blocks
 from covington.pipelines.storage import (
@@ -48,7 +50,8 @@ from covington.pipelines.storage import (
 )
 from covington.pipelines.work import read_task, tasks
 from covington.scores import scores
-from covington.training import MIXING, EpochReport, Survey, TrainingOptions
+from covington.survey import Survey, survey
+from covington.training import EpochReport
 from covington.weights import Weights
 
 KEEP = ("best", "last")
@@ -179,7 +182,7 @@ class Training:
         known = read_json(path)
         if known is not None:
             return Survey.from_dict(known)
-        found = training.survey(read_all(self.inputs))
+        found = survey(read_all(self.inputs))
         if not found.sentences:
             raise DataError("there are no sentences to learn from", source=", ".join(self.inputs))
         found.label_list  # noqa: B018 (an error here is better than an error in a worker)
@@ -321,7 +324,7 @@ class Training:
 
     def _freeze(self, weights: Weights, record: dict[str, Any], target: str) -> None:
         facts = {"epoch": record["epoch"], "shards": self.shards, "mixing": self.mixing}
-        put(lambda path: training.freeze(weights, self.options, self.look(), path, facts, self.prune), target)
+        put(lambda path: freeze(weights, self.options, self.look(), path, facts, self.prune), target)
 
     def _description(self) -> dict[str, Any]:
         files = [list_inputs(inputs) for inputs in (self.inputs, self.dev) if inputs]

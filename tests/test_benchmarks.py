@@ -14,7 +14,7 @@ from benchmarks.plot import plot
 from benchmarks.timing import BenchmarkError, Probe, spread
 from covington import models
 from covington.encoding import word_counts
-from covington.training import TrainingOptions
+from covington.options import TrainingOptions
 
 
 @pytest.fixture(scope="module")

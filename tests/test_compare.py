@@ -17,7 +17,7 @@ from covington.cli import main
 from covington.comparison import System, plan, systems
 from covington.comparison_results import mark
 from covington.errors import DataError, OptionError
-from covington.training import TrainingOptions
+from covington.options import TrainingOptions
 from covington.treebanks import find_treebanks
 from tests.browser import measure, picture
 from tests.test_evaluation import as_conllu, random_corpus

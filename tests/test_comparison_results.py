@@ -14,7 +14,7 @@ from covington import comparison_report
 from covington.comparison import Run, System
 from covington.comparison_results import summarise
 from covington.evaluation import count, sentence_scores
-from covington.training import TrainingOptions
+from covington.options import TrainingOptions
 from covington.treebanks import Treebank
 from tests.batches import batch, sentence
 from tests.test_evaluation import random_tree

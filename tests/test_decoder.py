@@ -12,8 +12,11 @@ import pytest
 
 from covington import encoding, templates
 from covington.features import Program
+from covington.freezing import freeze
+from covington.options import TrainingOptions
 from covington.parser import Parser, Statistics
-from covington.training import Survey, TrainingOptions, freeze, prepare, survey, train_epoch
+from covington.survey import Survey, survey
+from covington.training import prepare, train_epoch
 from covington.walk import Walk
 from covington.weights import Weights
 from tests.batches import batch, sentence

@@ -10,10 +10,13 @@ import pytest
 
 from covington.cli import main
 from covington.drawing import trees
+from covington.freezing import freeze
+from covington.options import TrainingOptions
 from covington.parser import Parser
 from covington.reading import read_conllu
+from covington.survey import survey
 from covington.tracing import replay
-from covington.training import TrainingOptions, freeze, prepare, survey, train_epoch
+from covington.training import prepare, train_epoch
 from covington.weights import Weights
 from tests.test_evaluation import as_conllu, random_corpus
 

@@ -11,8 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from covington.options import TrainingOptions
 from covington.recording import Recorder
-from covington.training import TrainingOptions, prepare, survey, train_epoch
+from covington.survey import survey
+from covington.training import prepare, train_epoch
 from covington.weights import Weights
 from tests.batches import batch, sentence
 from tests.reference import Root, tree
@@ -146,6 +148,8 @@ LITTLE_MEMORY = """
 import re, resource
 import pyarrow as pa
 from covington import training
+from covington.options import TrainingOptions
+from covington.survey import survey
 from covington.weights import Weights
 
 def shard(words):
@@ -153,8 +157,8 @@ def shard(words):
     columns = {"tokens": ["w"] * words, "upos": ["N"] * words, "head": heads, "deprel": labels}
     return pa.RecordBatch.from_pydict({name: [values] for name, values in columns.items()})
 
-options, data = training.TrainingOptions(templates="paper", epochs=1), [shard(300), shard(60_000)]
-found = training.survey(data)
+options, data = TrainingOptions(templates="paper", epochs=1), [shard(300), shard(60_000)]
+found = survey(data)
 short, long = (training.prepare([one], options, found) for one in data)
 weights = Weights(found.classes(options))
 short.learner.epoch(weights, short.sentences, 1, 0)

@@ -14,20 +14,12 @@ import pytest
 import covington
 from covington import models
 from covington.errors import ModelError
+from covington.freezing import freeze
 from covington.mixing import Changes, mix
+from covington.options import MIXING, TrainingOptions
 from covington.parser import Parser
-from covington.training import (
-    MIXING,
-    TrainingOptions,
-    freeze,
-    load_changes,
-    load_weights,
-    prepare,
-    save_changes,
-    save_weights,
-    survey,
-    train_epoch,
-)
+from covington.survey import survey
+from covington.training import load_changes, load_weights, prepare, save_changes, save_weights, train_epoch
 from covington.weights import Weights
 
 SAMPLE = pa.Table.from_batches(list(covington.read_conllu(models.sample()))).combine_chunks().to_batches()[0]

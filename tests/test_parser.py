@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +15,11 @@ import pytest
 import covington
 from covington import encoding, model_file, models
 from covington.errors import DataError, ModelError, OptionError
+from covington.freezing import freeze
+from covington.options import TrainingOptions
 from covington.parser import ARRAYS, Parser, Statistics
-from covington.training import (
-    TrainingOptions,
-    freeze,
-    prepare,
-    survey,
-    train_epoch,
-)
+from covington.survey import survey
+from covington.training import prepare, train_epoch
 from covington.weights import Weights
 from tests.batches import batch, sentence
 
@@ -120,6 +119,18 @@ def test_long_sentences_come_back_with_a_flag(parser: Parser) -> None:
         expected = [None] * length if length > 8 else whole.column("head")[row].as_py()
         assert parsed.column("head")[row].as_py() == expected
         assert (parsed.column("deprel")[row].as_py()[0] is None) == (length > 8)
+
+
+def test_parsing_loads_nothing_of_training() -> None:
+    code = (
+        "import sys, covington.parser; print(*(name for name in sys.modules if name.startswith('covington')))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    training = {
+        f"covington.{name}" for name in ("learner", "weights", "mixing", "training", "survey", "freezing")
+    }
+    assert "covington.decoder" in found.stdout.split()
+    assert not training & {*found.stdout.split()}
 
 
 @pytest.mark.parametrize("label", ["\ud800", "a\tb", "a\nb"])

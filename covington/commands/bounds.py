@@ -18,8 +18,8 @@ from pathlib import Path
 
 from covington import bounds, bounds_report, encoding, report
 from covington.errors import OptionError
+from covington.options import TrainingOptions
 from covington.reading import read_sentences
-from covington.training import TrainingOptions
 from covington.treebanks import training_file
 
 EXAMPLE = "  covington bounds en_ewt-ud-train.conllu --transitions 100000 --html bounds.html"

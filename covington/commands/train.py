@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
 from covington.errors import OptionError
+from covington.options import CHOICES, MIXING, TrainingOptions
 from covington.progress import clock
-from covington.training import CHOICES, MIXING, TrainingOptions
 
 if TYPE_CHECKING:
     from covington.pipelines.epochs import Training

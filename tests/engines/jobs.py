@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from covington.options import TrainingOptions
 from covington.pipelines import EvaluateJob, ParseJob, Runner
 from covington.pipelines.epochs import Training
 from covington.pipelines.storage import list_inputs
 from covington.pipelines.train import TrainJob
 from covington.scores import scores
-from covington.training import TrainingOptions
 from tests.pipelines.conftest import SAMPLE
 from tests.pipelines.test_parse import files
 

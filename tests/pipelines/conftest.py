@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from covington import models
+from covington.options import TrainingOptions
 from covington.pipelines.epochs import Training
-from covington.training import TrainingOptions
 
 SAMPLE = str(models.sample())
 

@@ -16,6 +16,7 @@ import pytest
 import covington
 from covington.cli import main
 from covington.errors import ModelError, OptionError
+from covington.options import TrainingOptions
 from covington.pipelines.epochs import Training
 from covington.pipelines.model import local_path
 from covington.pipelines.parse import ParseJob
@@ -23,7 +24,6 @@ from covington.pipelines.runner import Runner
 from covington.pipelines.storage import list_inputs
 from covington.pipelines.streaming import ParseStream
 from covington.pipelines.train import TrainJob
-from covington.training import TrainingOptions
 from tests.pipelines.conftest import SAMPLE
 
 

@@ -12,11 +12,13 @@ import pytest
 from covington import model_file, training
 from covington.cli import main
 from covington.errors import CovingtonError, ModelError, OptionError
+from covington.freezing import freeze
+from covington.options import TrainingOptions
 from covington.parser import Parser
 from covington.pipelines import Runner
 from covington.pipelines.epochs import Training, best_epoch, dealt, read_all
 from covington.pipelines.train import TrainJob, TrainParser
-from covington.training import TrainingOptions
+from covington.survey import survey
 from covington.weights import Weights
 from tests.pipelines.conftest import SAMPLE
 
@@ -36,15 +38,13 @@ def train(path: Path, runner: Runner | None = ONE, **more: Any) -> bytes:
 def serial(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The model of the core's own loop."""
     batches = list(read_all((SAMPLE,)))
-    found = training.survey(batches)
+    found = survey(batches)
     weights = Weights(found.classes(OPTIONS))
     shard = training.prepare(batches, OPTIONS, found)
     for epoch in range(1, OPTIONS.epochs + 1):
         training.train_epoch(weights, shard, epoch)
     path = tmp_path_factory.mktemp("serial") / "model"
-    training.freeze(
-        weights, OPTIONS, found, path, {"epoch": OPTIONS.epochs, "shards": 1, "mixing": "uniform"}
-    )
+    freeze(weights, OPTIONS, found, path, {"epoch": OPTIONS.epochs, "shards": 1, "mixing": "uniform"})
     return path.read_bytes()
 
 

@@ -1,0 +1,64 @@
+"""From weights in training to the file of a model: averaged, pruned, rounded to 16 bits, laid out for look-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from covington import model_file
+from covington.features import Program
+from covington.frozen import lay_out, make_filter
+from covington.options import TrainingOptions
+from covington.survey import Survey
+from covington.weights import Weights
+
+NUMBER_BITS = np.uint64(0xFF)  # of a key: which template it is of
+
+
+def freeze(
+    weights: Weights,
+    options: TrainingOptions,
+    found: Survey,
+    path: str | PathLike[str],
+    facts: Mapping[str, Any] | None = None,
+    prune: float = 0.0,
+) -> str:
+    """Average, prune, round to 16 bits and write the model file; returns its checksum.
+
+    Averaged weights below `prune` (in updates) are left out.
+    """
+    arrays = weights.arrays()
+    average = arrays["sums"] / (max(weights.steps, 1) * 1024.0)
+    average[np.abs(average) < prune] = 0.0
+    scale = _scale(arrays, average, weights.classes, len(found.templates(options)))
+    rounded = np.rint(average / scale).astype(np.int16)
+    frozen = lay_out(weights.classes, arrays["keys"], arrays["ends"], arrays["classes"], rounded)
+    gates = np.array(Program(found.templates(options)).gate_numbers, np.uint64)
+    frozen["gate_filter"] = make_filter(arrays["keys"][np.isin(arrays["keys"] & NUMBER_BITS, gates)])
+    metadata = {
+        "kind": "model",
+        "options": options.to_dict(),
+        "templates": found.templates(options),
+        "labels": found.label_list,
+        "root_label": found.root_label,
+        "scale": scale,
+        "features": int(np.count_nonzero(frozen["common"][:, :7]) + np.count_nonzero(frozen["rare"][:, :4])),
+        "prune": prune,
+        "training": {"sentences": found.sentences, "tokens": found.tokens, "updates": weights.updates},
+        **(facts or {}),
+    }
+    return model_file.write(path, metadata, frozen)
+
+
+def _scale(arrays: Mapping[str, Any], average: Any, classes: int, templates: int) -> float:
+    """The value of a weight of 1, so that no sum of one weight for each template leaves 16 bits, rounding included."""
+    numbers = np.repeat((arrays["keys"] & NUMBER_BITS).astype(np.int64), np.diff(arrays["ends"], prepend=0))
+    largest = 1e-9
+    for sign in (1.0, -1.0):
+        highest = np.zeros((templates + 1, classes))
+        np.maximum.at(highest.reshape(-1), numbers * classes + arrays["classes"], sign * average)
+        largest = max(largest, float(highest.sum(axis=0).max()))
+    return largest / (32767 - templates)

@@ -1,0 +1,108 @@
+"""What training data has in it: labels and columns, to be known before the first epoch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from covington import encoding
+from covington.errors import DataError
+from covington.options import TrainingOptions
+from covington.templates import template_set
+
+MOST_LABELS = 16_000  # up to four classes each, numbered with 16 bits
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What training data has in it, to be known before the first epoch; surveys of parts add up."""
+
+    labels: Counter[str] = field(default_factory=Counter)
+    columns: frozenset[str] = frozenset()
+    root_labels: Counter[str] = field(default_factory=Counter)
+    sentences: int = 0
+    tokens: int = 0
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch) -> Survey:
+        lengths = encoding.word_counts(batch)
+        deprel = encoding.strings(batch, "deprel", lengths)
+        if deprel is None:
+            if len(deprel_free := lengths[lengths > 0]):
+                raise DataError(f"{len(deprel_free)} training sentences have no labels (column 'deprel')")
+            return cls(sentences=batch.num_rows)
+        at_root = deprel.filter(pa.array(encoding.gold_heads(batch, lengths) == 0))
+        return cls(
+            labels=_count(deprel),
+            columns=frozenset(name for name in encoding.COLUMNS if encoding.has_column(batch, name)),
+            root_labels=_count(at_root),
+            sentences=batch.num_rows,
+            tokens=int(lengths.sum()),
+        )
+
+    def __add__(self, other: Survey) -> Survey:
+        return Survey(
+            self.labels + other.labels,
+            self.columns | other.columns,
+            self.root_labels + other.root_labels,
+            self.sentences + other.sentences,
+            self.tokens + other.tokens,
+        )
+
+    @cached_property
+    def label_list(self) -> list[str]:
+        """The labels in the order of their numbers: common ones first, so that their weights lie together."""
+        if not self.labels:
+            raise DataError("there are no labelled trees to learn from")
+        if len(self.labels) > MOST_LABELS:
+            raise DataError(f"{len(self.labels)} labels are too many; at most {MOST_LABELS} can be learnt")
+        return sorted(self.labels, key=lambda label: (-self.labels[label], label))
+
+    @property
+    def root_label(self) -> str:
+        """The label of words that hang from an implicit root: the most common one there."""
+        return min(self.root_labels or self.labels, key=lambda label: (-self.root_labels[label], label))
+
+    def classes(self, options: TrainingOptions) -> int:
+        return options.classes(len(self.label_list))
+
+    def templates(self, options: TrainingOptions) -> list[str]:
+        """The names of the templates that this data has the columns for."""
+        if not set(options.tag.split("+")) <= self.columns:
+            raise DataError(f"the training data has no tags in column {options.tag!r}")
+        return template_set(options.templates, set(self.columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "labels": dict(sorted(self.labels.items())),
+            "columns": sorted(self.columns),
+            "root_labels": dict(sorted(self.root_labels.items())),
+            "sentences": self.sentences,
+            "tokens": self.tokens,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Survey:
+        return cls(
+            Counter(values["labels"]),
+            frozenset(values["columns"]),
+            Counter(values["root_labels"]),
+            values["sentences"],
+            values["tokens"],
+        )
+
+
+def _count(labels: pa.StringArray) -> Counter[str]:
+    found = pc.value_counts(labels.drop_null()).to_pylist()
+    return Counter({row["values"]: row["counts"] for row in found})
+
+
+def survey(batches: Iterable[pa.RecordBatch]) -> Survey:
+    """Survey all training data."""
+    return sum((Survey.of(batch) for batch in batches), Survey())
