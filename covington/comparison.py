@@ -53,7 +53,7 @@ NOT_IN_A_RUN = (
     ),
     *("drawing", "errors", "evaluation_report", "exact", "listing", "loss_search", "model_file", "parquet"),
     *("plots", "progress", "reading", "recording", "reject", "report", "scores", "search_bounds"),
-    *("significance", "token_lists", "trace_page", "tracing", "treebanks", "walk", "writing"),
+    *("significance", "token_lists", "trace_page", "tracing", "treebanks", "trees.", "walk", "writing"),
 )
 
 

@@ -6,18 +6,14 @@ ones below. Words are pushed apart until each label fits between the feet of its
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
-import numpy as np
-import pyarrow as pa
-
 from covington import report
 from covington.progress import many
-from covington.tree_shape import projective
+from covington.trees import Arc, Tree, arcs_of
 
 WORD_SIZE, TAG_SIZE, LABEL_SIZE = 16, 11, 12
 LEVEL = 24  # from one level to the next: a label and some air
@@ -50,76 +46,6 @@ main{max-width:1600px}
 .drawing .tree{min-width:max-content;margin:0 auto}.drawing p{margin:2px 0 8px;max-width:none}
 .legend .line{display:inline-block;width:22px;border-top:3px solid;margin-right:6px;vertical-align:middle}
 """
-
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff]")
-
-
-@dataclass(frozen=True)
-class Tree:
-    """One sentence, as drawn: word i has head heads[i], counted from 1; 0 is the root, None nothing."""
-
-    words: tuple[str, ...]
-    heads: tuple[int | None, ...]
-    labels: tuple[str, ...]
-    tags: tuple[str, ...]
-    sent_id: str | None = None
-    text: str | None = None
-
-
-def trees(batch: pa.RecordBatch) -> Iterator[Tree]:
-    """The sentences of a batch."""
-    columns = ["tokens", "head", "deprel", "upos", "sent_id", "text"]
-    for row in batch.select(columns).to_pylist():
-        nothing = [None] * len(row["tokens"])
-        yield Tree(
-            tuple(map(printable, row["tokens"])),
-            tuple(row["head"] or nothing),
-            tuple(printable(label or "_") for label in row["deprel"] or nothing),
-            tuple(printable(tag or "_") for tag in row["upos"] or nothing),
-            row["sent_id"] and printable(row["sent_id"]),
-            row["text"] and printable(row["text"]),
-        )
-
-
-def printable(text: str) -> str:
-    """Without characters that tell a terminal what to do, or that no picture may hold."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-@dataclass(frozen=True)
-class Arc:
-    """An arc of the drawing; head 0 is a line that comes down on a root word."""
-
-    head: int
-    dependent: int
-    label: str
-    kind: str  # both, gold or predicted
-    crossing: bool  # not projective in its own tree
-    level: int = 0
-
-    @property
-    def left(self) -> int:
-        return min(self.head, self.dependent) if self.head else self.dependent
-
-    @property
-    def right(self) -> int:
-        return max(self.head, self.dependent)
-
-
-def arcs_of(tree: Tree, other: Tree | None = None, *, kind: str = "both") -> list[Arc]:
-    """The arcs of a tree; with another tree, those it does not share have the given kind.
-
-    A word that is its own head has none that could be drawn.
-    """
-    heads = np.array([-1 if head is None else head for head in tree.heads], np.int64)
-    straight = projective(heads, np.array([len(heads)]))
-    arcs = []
-    for place, (head, label) in enumerate(zip(tree.heads, tree.labels, strict=True)):
-        if head is None or head == place + 1:
-            continue
-        same = other is None or (other.heads[place], other.labels[place]) == (head, label)
-        arcs.append(Arc(head, place + 1, label, "both" if same else kind, not straight[place]))
-    return arcs
 
 
 def right_to_left(words: Iterable[str]) -> bool:

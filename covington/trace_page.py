@@ -12,15 +12,14 @@ from covington.drawing import (
     STYLE,
     TAG_SIZE,
     WORD_SIZE,
-    Arc,
     Layout,
-    Tree,
     draw_arcs,
     draw_words,
     lay_out,
     right_to_left,
 )
 from covington.tracing import Step, summary_text
+from covington.trees import Arc, Tree
 
 PAGE_STYLE = """
 main{max-width:1600px}

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from covington.drawing import Tree
 from covington.errors import DataError
+from covington.trees import Tree
 
 SHIFT, NO_ARC, LEFT_ARC, RIGHT_ARC = "Shift", "NoArc", "LeftArc", "RightArc"
 

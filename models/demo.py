@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 import covington
-from covington import drawing, drawing_text, models
+from covington import drawing_text, models
 from covington.cli import main as command
 from covington.evaluation import count
 from covington.scores import scores
 from covington.tree_shape import projective
+from covington.trees import trees
 
 LANGUAGES = {
     "cs": "Czech",
@@ -50,7 +51,7 @@ def main(folder: str) -> int:
     )
     print(table(gold, parsed))
     print("\nOne of the trees that it found, all heads right:\n")
-    print(drawing_text.draw(list(drawing.trees(parsed))[_shown(gold, parsed)]))
+    print(drawing_text.draw(list(trees(parsed))[_shown(gold, parsed)]))
     print(f"\nThe trees are in {folder}/*.parquet; `covington draw` makes pictures of them.")
     return 0
 

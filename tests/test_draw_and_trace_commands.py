@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from covington.cli import main
-from covington.drawing import trees
 from covington.freezing import freeze
 from covington.options import TrainingOptions
 from covington.parser import Parser
@@ -17,6 +16,7 @@ from covington.reading import read_conllu
 from covington.survey import survey
 from covington.tracing import replay
 from covington.training import prepare, train_epoch
+from covington.trees import trees
 from covington.weights import Weights
 from tests.test_evaluation import as_conllu, random_corpus
 

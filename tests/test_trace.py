@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covington import oracle, trace_page, tracing
-from covington.drawing import Tree
 from covington.errors import DataError
 from covington.tracing import BuiltArc, replay
+from covington.trees import Tree
 from tests.browser import measure, picture
 from tests.test_drawing import SHE, UYGHUR, some_tree
 

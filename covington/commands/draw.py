@@ -14,10 +14,10 @@ from collections.abc import Iterator
 
 from covington import drawing, drawing_text, report
 from covington.alignment import align
-from covington.drawing import Tree
 from covington.errors import DataError, OptionError
 from covington.progress import many
 from covington.reading import read_in_order
+from covington.trees import Tree, trees
 
 EXAMPLE = (
     "  covington draw parsed.conllu --sent-id s-12\n"
@@ -75,10 +75,10 @@ def chosen_trees(arguments: argparse.Namespace) -> Iterator[tuple[Tree, Tree | N
 def _pairs(path: str, gold: str | None) -> Iterator[tuple[Tree, Tree | None]]:
     if gold is None:
         for batch in read_in_order(path):
-            yield from ((tree, None) for tree in drawing.trees(batch))
+            yield from ((tree, None) for tree in trees(batch))
     else:
         for right, batch in align(read_in_order(gold), read_in_order(path), path):
-            yield from zip(drawing.trees(batch), drawing.trees(right), strict=True)
+            yield from zip(trees(batch), trees(right), strict=True)
 
 
 def _same(tree: Tree, gold: Tree) -> bool:

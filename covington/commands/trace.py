@@ -14,11 +14,11 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
-from covington import drawing, models, report, trace_page, tracing
-from covington.drawing import Tree
+from covington import models, report, trace_page, tracing
 from covington.errors import DataError, OptionError
 from covington.parser import Parser
 from covington.reading import read_in_order
+from covington.trees import Tree, trees
 
 EXAMPLE = "  covington trace corpus.conllu --sent-id s-12 --html trace.html"
 
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.number < 1:
         raise OptionError(f"--number counts from 1, not {arguments.number}")
     row = find(arguments.input, arguments.sent_id, arguments.number)
-    tree = next(drawing.trees(row))
+    tree = next(trees(row))
     parser = Parser.load(arguments.model)
     gold: Tree | None = tree if all(head is not None for head in tree.heads) else None
     steps = tracing.replay(parser.trace(row), len(tree.words), gold)
