@@ -169,7 +169,7 @@ def execute(run: Run, folder: Path) -> dict[str, Any]:
             seconds += time.process_time() - start
             if run.curve and run.treebank.dev:
                 freeze(weights, run.options, found, model)
-                curve.append(_attachment(_score(Parser.load(model), run.treebank.dev)[0]))
+                curve.append(_score(Parser.load(model), run.treebank.dev)[0].attachment_scores)
         freeze(weights, run.options, found, model)
         parser = Parser.load(model)
         parts = {
@@ -227,11 +227,6 @@ def _score(parser: Parser, files: Sequence[str]) -> tuple[Counts, Any, Statistic
             counts += count(*pair)
             sentences.append(sentence_scores(*pair))
     return counts, np.concatenate(sentences), statistics
-
-
-def _attachment(counts: Counts) -> dict[str, float]:
-    words, heads, _, both, *_ = counts.attachment[0].tolist()
-    return {"uas": 100.0 * heads / words, "las": 100.0 * both / words}
 
 
 def load(run: Run, folder: Path) -> dict[str, Any] | None:

@@ -12,15 +12,11 @@ import numpy as np
 from covington import significance
 from covington.comparison import Run, System
 from covington.evaluation import (
-    ALL,
     ARC_LENGTH_GROUPS,
-    BOTH,
     GOLD,
     GOLD_HEAD,
-    HEADS,
     SYSTEM,
     SYSTEM_HEAD,
-    WORDS,
     Breakdown,
     Counts,
     percent,
@@ -96,7 +92,7 @@ def _rows(
     rows = []
     for name, results in found.items():
         counts = [Counts.from_dict(result[part]["counts"]) for result in results]
-        single = [_attachment(one) for one in counts]
+        single = [one.attachment_scores for one in counts]
         versus = {
             other: asdict(significance.compare(sentences[name], sentences[other], trials=trials))
             for other in found
@@ -123,11 +119,6 @@ def _rows(
             }
         )
     return rows
-
-
-def _attachment(counts: Counts) -> dict[str, float]:
-    row = counts.attachment[ALL]
-    return {"uas": 100.0 * float(row[HEADS] / row[WORDS]), "las": 100.0 * float(row[BOTH] / row[WORDS])}
 
 
 def mark(

@@ -19,7 +19,7 @@ from typing import Any
 from covington import comparison, comparison_report, report, significance
 from covington.comparison_results import summarise
 from covington.errors import OptionError
-from covington.evaluation import BOTH, HEADS, WORDS, Counts
+from covington.evaluation import Counts
 from covington.progress import clock
 from covington.treebanks import find_treebanks
 
@@ -122,11 +122,10 @@ class Teller:
     def __call__(self, result: dict[str, Any], known: bool) -> None:
         self.done += 1
         self.made += not known
-        row = Counts.from_dict(result[self.part]["counts"]).attachment[0]
-        uas, las = (100 * row[column] / row[WORDS] for column in (HEADS, BOTH))
+        found = Counts.from_dict(result[self.part]["counts"]).attachment_scores
         name = f"{result['treebank']} {result['system']} seed {result['options']['seed']}"
         left = (time.monotonic() - self.began) / max(self.made, 1) * (self.total - self.done)
         when = "known" if known else f"{result['seconds']:.0f} s"
         rest = f", {clock(left)} left" if self.done < self.total and not known else ""
-        scored = f"{self.part} UAS {uas:.2f} LAS {las:.2f}"
+        scored = f"{self.part} UAS {found['uas']:.2f} LAS {found['las']:.2f}"
         print(f"[{self.done}/{self.total}] {name}: {scored} ({when}{rest})", file=sys.stderr, flush=True)
