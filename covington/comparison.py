@@ -42,6 +42,7 @@ NOT_IN_A_RUN = (
     *(
         "__",
         "alignment",
+        "arrays.",
         "arrow_",
         "atomic",
         "bounds",

@@ -8,6 +8,7 @@ from covington.arrow_buffers cimport (
     Block, Strings, append, buffer_of, release, release_strings, reserve, string_array,
 )
 
+from covington.arrays import repeated
 from covington.schemas import EMPTY_NODE, MULTIWORD, SENTENCE
 
 
@@ -157,7 +158,7 @@ cdef object record_batch(Columns* columns, str source):
         arrays[name] = lists(SENTENCE.field(name).type, ends, array)
     arrays["sent_id"] = string_array(&columns.sent_id, True)
     arrays["text"] = string_array(&columns.text, True)
-    arrays["source"] = pa.repeat(pa.scalar(source, pa.string()), sentences)
+    arrays["source"] = repeated(source, sentences)
     for name, buffer in (
         ("position", buffer_of(&columns.positions, sentences * 8)),
         ("line", buffer_of(&columns.lines, sentences * 8)),

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from covington.arrays import list_lengths, numbers, validity
 from covington.errors import DataError
 from covington.sentences import Sentences, first_bad_tree
 from covington.templates import WORD_ATTRIBUTES
@@ -41,7 +42,7 @@ def word_counts(batch: pa.RecordBatch) -> Any:
     """Words per sentence, by the `tokens` column."""
     if "tokens" not in batch.schema.names:
         raise DataError(f"there is no column 'tokens'; the columns are {', '.join(batch.schema.names)}")
-    return _lengths(batch.column("tokens"))
+    return list_lengths(batch.column("tokens"))
 
 
 def strings(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.StringArray | None:
@@ -71,7 +72,7 @@ def untagged(batch: pa.RecordBatch, tag: str, lengths: Any) -> Any:
         if not found.null_count:
             return np.zeros(len(lengths), dtype=bool)
         sentences = np.repeat(np.arange(len(lengths)), lengths)
-        has_none[sentences[np.asarray(found.is_valid())]] = False
+        has_none[sentences[validity(found)]] = False
     return has_none
 
 
@@ -110,18 +111,12 @@ def _check_trees(batch: pa.RecordBatch, offsets: Any, heads: Any) -> None:
         raise _error(batch, sentence, f"not a tree: {what} (column 'head')")
 
 
-def _lengths(column: pa.Array) -> Any:
-    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
-        raise DataError(f"a column of lists was expected, not {column.type}")
-    return np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
-
-
 def _flat(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.Array | None:
     """The values of a list column, one per word; rows without a list get nulls."""
     if name not in batch.schema.names or pa.types.is_null(batch.schema.field(name).type):
         return None
     column = batch.column(name)
-    found = _lengths(column)
+    found = list_lengths(column)
     flat = column.flatten()
     if np.array_equal(found, lengths):
         return flat
@@ -131,9 +126,9 @@ def _flat(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.Array | None:
         raise _error(
             batch, sentence, f"column {name!r} has {found[sentence]} values for {lengths[sentence]} words"
         )
-    place = np.where(np.repeat(found == lengths, lengths), 0, -1)
-    place[place == 0] = np.arange(len(flat))
-    return flat.take(pa.array(place, pa.int64(), mask=place < 0))
+    known = np.repeat(found == lengths, lengths)
+    place = np.where(known, np.cumsum(known) - 1, 0)
+    return flat.take(numbers(place, known))
 
 
 def _place(lengths: Any, token: int) -> tuple[int, int]:

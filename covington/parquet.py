@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from covington import arrays
 from covington.atomic import atomic_file
 from covington.conllu_rejects import Reject
 from covington.errors import DataError
@@ -219,17 +220,13 @@ def _content(row: pa.RecordBatch) -> dict[str, Any]:
     return dict(zip(row.schema.names, (column[0].as_py() for column in columns), strict=True))
 
 
-def _lengths(lists: pa.ListArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _lengths(lists: pa.ListArray) -> arrays.Array:
     """Number of entries per row, -1 for a null list."""
-    result: np.ndarray[tuple[int], np.dtype[np.int64]] = (
-        lists.value_lengths().cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    )
-    return result
+    return np.where(arrays.validity(lists), arrays.list_lengths(lists), -1)
 
 
-def _largest_heads(heads: pa.ListArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    lengths = np.maximum(_lengths(heads), 0)
+def _largest_heads(heads: pa.ListArray) -> arrays.Array:
     largest = np.zeros(len(heads), np.int64)
-    values = heads.flatten().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    np.maximum.at(largest, np.repeat(np.arange(len(heads)), lengths), values)
+    rows = np.repeat(np.arange(len(heads)), arrays.list_lengths(heads))
+    np.maximum.at(largest, rows, arrays.to_numpy(heads.flatten(), 0).astype(np.int64))
     return largest

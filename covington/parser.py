@@ -15,7 +15,7 @@ import numpy as np
 import numpy.ma
 import pyarrow as pa
 
-from covington import encoding, model_file, models
+from covington import arrays, encoding, model_file, models
 from covington.decoder import Decoder
 from covington.errors import ModelError, OptionError
 from covington.features import Program
@@ -195,23 +195,19 @@ class Parser:
         flags: pa.ListArray,
     ) -> pa.RecordBatch:
         """The batch with its new columns; the list offsets are shared by all of them."""
-        offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
-        unparsed = np.repeat(too_long, lengths) if too_long.any() else None
-        names = pa.array(self.labels, pa.string())
-        deprel = pa.DictionaryArray.from_arrays(
-            pa.array(labels, mask=unparsed if unparsed is None else labels < 0), names
-        ).cast(pa.string())
+        parsed = np.repeat(~too_long, lengths) if too_long.any() else None
+        deprel = pa.DictionaryArray.from_arrays(arrays.numbers(labels, parsed), arrays.strings(self.labels))
         rows = batch.num_rows
         if margins is None:
             confidence = pa.nulls(rows, PARSE.field("confidence").type)
         else:
-            confidence = pa.ListArray.from_arrays(
-                offsets, pa.array(margins * np.float32(self.scale), pa.float32(), from_pandas=True)
+            confidence = arrays.lists(
+                lengths, arrays.numbers(margins * np.float32(self.scale), ~np.isnan(margins))
             )
         new = {
-            "head": pa.ListArray.from_arrays(offsets, pa.array(heads.astype(np.uint16), mask=unparsed)),
-            "deprel": pa.ListArray.from_arrays(offsets, deprel),
-            "model": pa.array([self.checksum] * rows, pa.string()),
+            "head": arrays.lists(lengths, arrays.numbers(heads.astype(np.uint16), parsed)),
+            "deprel": arrays.lists(lengths, deprel.cast(pa.string())),
+            "model": arrays.repeated(self.checksum, rows),
             "flags": flags,
             "confidence": confidence,
         }
@@ -231,9 +227,7 @@ def _label(text: object) -> str:
 def _flags(rows: dict[str, Any]) -> pa.ListArray:
     """For each row the names of what holds for it."""
     held = np.stack(list(rows.values()), axis=1)
-    offsets = np.concatenate(([0], np.cumsum(held.sum(axis=1))))
-    names = pa.array(list(rows), pa.string()).take(pa.array(np.nonzero(held)[1]))
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), names)
+    return arrays.lists(held.sum(axis=1), arrays.strings([*rows]).take(arrays.numbers(np.nonzero(held)[1])))
 
 
 def _spans(lengths: Any, threads: int) -> list[tuple[int, int]]:
