@@ -21,7 +21,7 @@ def atomic_file(
     caller knows, not under the temporary one.
     """
     if _is_special(Path(path)):
-        with Path(path).open("wb") as file:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as file:
             yield file
         return
     target = Path(os.path.realpath(path))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from covington import __version__
+from covington import __version__, models
 from covington.errors import CovingtonError, DataError, OptionError
-from covington.listing import is_local, keep_apart, local_files
+from covington.listing import is_local, keep_apart, local_files, real
 
 # name → the line shown by `covington --help`; the module is covington.commands.<name>, loaded when called
 COMMANDS = {
@@ -27,15 +29,14 @@ COMMANDS = {
 }
 
 # arguments that name files, in all commands
-READ = ("input", "inputs", "gold", "system", "treebank", "dev", "model")
-WRITTEN = ("output", "json", "html", "markdown", "rejects")
+READ = ("input", "inputs", "gold", "system", "treebank", "dev")
+WRITTEN = ("json", "html", "markdown", "rejects")  # besides the output
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; 0 when all is well, 1 for bad data, 2 for a wrong call."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if sys.stderr is None:  # it was closed by who called
-        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    closed = _open_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # of a terminal that has no arcs to draw with
     parser = argparse.ArgumentParser(
@@ -61,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             commands.add_parser(name, help=summary, add_help=False)
     try:
-        return int(_run(parser, arguments))
+        return int(_run(parser, commands.choices, arguments, closed))
     except OptionError as error:
         return _complain(error, 2)
     except CovingtonError as error:
@@ -75,26 +76,58 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain("stopped", 130)
 
 
-def _run(parser: argparse.ArgumentParser, arguments: list[str]) -> int:
+def _open_streams() -> set[str]:
+    """Open what the caller has closed, so that nothing else gets its number; returns the names of what it was."""
+    names = ("stdin", "stdout", "stderr")
+    closed = {name for name in names if getattr(sys, name) is None}
+    if closed:
+        while (descriptor := os.open(os.devnull, os.O_RDWR)) < len(names):
+            pass
+        os.close(descriptor)
+        for name in closed:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+    return closed
+
+
+def _run(
+    parser: argparse.ArgumentParser,
+    commands: Mapping[str, argparse.ArgumentParser],
+    arguments: list[str],
+    closed: set[str],
+) -> int:
     """Known arguments go to the command; what is left over is Beam's, for commands that take it."""
     parsed, rest = parser.parse_known_args(arguments)
+    command = commands[parsed.command]
+    known = [option for action in command._actions for option in action.option_strings]
+    for option in (word.partition("=")[0] for word in rest if word.startswith("--")):
+        if meant := difflib.get_close_matches(option, known, 1, 0.8):
+            raise OptionError(f"there is no option {option}; did you mean {meant[0]}?")
     if rest and not getattr(parsed, "takes_beam_options", False):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        command.error(f"unrecognized arguments: {' '.join(rest)}")
     parsed.beam_options = rest
-    _check_names(parsed)
+    _check_names(parsed, closed)
     return int(parsed.run(parsed))
 
 
-def _check_names(parsed: argparse.Namespace) -> None:
+def _check_names(parsed: argparse.Namespace, closed: set[str]) -> None:
     """No command writes over a file that it reads, whatever names the two are given by."""
     read, written = _names(parsed, READ), _names(parsed, WRITTEN)
-    if "" in (*read, *written):
+    results = _names(parsed, ("output",))
+    if "" in (*read, *written, *results):
         raise OptionError("a file has an empty name")
-    for names, stream, name in ((read, sys.stdin, "input"), (written, sys.stdout, "output")):
-        if "-" in names and stream is None:
+    for names, stream, name in ((read, "stdin", "input"), ((*written, *results), "stdout", "output")):
+        if "-" in names and stream in closed:
             raise OptionError(f"standard {name} is closed")
+    for name in written:
+        if name != "-" and Path(name).is_dir():
+            raise OptionError(f"{name} is a folder, not a file to write")
+        if [real(other) for other in (*written, *results)].count(real(name)) > 1:
+            raise OptionError(f"two things cannot both be written to {name}")
+    if parsed.command not in ("parse", "train"):  # these look after their main result themselves
+        written += results
     if written:
-        keep_apart((file for name in read for file in _files(name)), written)
+        models_read = [name for name in _names(parsed, ("model",)) if not models.is_name(name)]
+        keep_apart([*models_read, *(file for name in read for file in _files(name))], written)
 
 
 def _names(parsed: argparse.Namespace, arguments: Sequence[str]) -> list[str]:
@@ -105,8 +138,10 @@ def _names(parsed: argparse.Namespace, arguments: Sequence[str]) -> list[str]:
 
 def _files(name: str) -> list[str]:
     """The files of this machine that are meant; if there are none, the command has something to say of it."""
+    if name == "-" or not is_local(name):
+        return []
     try:
-        return local_files(name) if is_local(name) and name != "-" else []
+        return local_files(name)
     except DataError:
         return []
 

@@ -23,7 +23,7 @@ _MAGIC = {
     **{bytes([first]) + b"\x2a\x4d\x18": "zstd" for first in range(0x50, 0x60)},  # frames to be skipped
     b"\xfd7zXZ\0": "xz",
 }
-_PROMISES = {".parquet": "parquet", ".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".xz": "xz"}
+_PROMISES = (".parquet", ".gz", ".bz2", ".zst", ".xz")
 
 PIECE = 1 << 22  # bytes read at a time
 XZ_MEMORY = 256 << 20  # bytes; the highest preset of xz needs 65 MB
@@ -114,18 +114,9 @@ def kind_of(opening: bytes, name: str) -> str:
     """
     found = next((kind for magic, kind in _MAGIC.items() if opening.startswith(magic)), "conllu")
     ending = os.path.splitext(name)[1].lower()  # noqa: PTH122 (a URI is no path)
-    promised = _PROMISES.get(ending)
-    if found == "conllu" and promised is not None:
-        state = (
-            "is encrypted"
-            if opening.startswith(b"PARE")
-            else "is empty"
-            if not opening
-            else "is something else"
-        )
-        raise DataError(
-            f"is called {ending} but cannot be read as {promised.title()}: it {state}", source=name
-        )
+    if found == "conllu" and ending in _PROMISES:
+        state = "empty" if not opening else "encrypted" if opening.startswith(b"PARE") else "something else"
+        raise DataError(f"its name ends in {ending}, but it is {state}", source=name)
     return found
 
 
@@ -144,9 +135,15 @@ def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
         start += more
     kind = kind_of(start, name)
     method = None if kind in ("conllu", "parquet") else kind
+    is_first = True
     try:
         source = _unpacked(cast(IO[bytes], Joined(start, stream)), method)
         while piece := source.read(PIECE):
+            if is_first and piece.startswith(b"PAR1"):
+                raise DataError(
+                    "is Parquet, which is read neither from a stream nor compressed as a whole", source=name
+                )
+            is_first = False
             yield piece
     except (EOFError, lzma.LZMAError, pa.ArrowException, OSError) as error:
         if method is None:

@@ -37,7 +37,7 @@ def reason(trouble: int, value: bytes, detail: int, words: int) -> str:
         else "a multiword token goes past the last word",
         f"empty node {shown} does not fit here: the last word was {detail}",
         f"HEAD {shown} is not the number of a word",
-        f"HEAD {detail} is outside the sentence, which has {words} words",
+        f"HEAD {detail} is outside the sentence, which has {words} word{'s' if words != 1 else ''}",
         f"comment {shown} after the first word",
         "comments without a single word",
         "more than 65535 words",

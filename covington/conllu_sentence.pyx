@@ -228,6 +228,23 @@ cdef int skip_blank_lines(Cursor* cursor) noexcept nogil:
     return NOTHING
 
 
+cdef void complain_of_line(Sentence* sentence, int64_t line, const char* start, const char* end) noexcept nogil:
+    """A line that does not begin with a number: if it has ten columns, it is the ID that is wrong."""
+    cdef const char* at = start
+    cdef const char* first = NULL
+    cdef int fields = 1
+    while at < end:
+        if at[0] == c"\t":
+            fields += 1
+            if first == NULL:
+                first = at
+        at += 1
+    if fields == FIELDS:
+        complain(sentence, WORD_ID, line, start, first, sentence.words + 1)
+    else:
+        complain(sentence, COLUMNS, line, NULL, NULL, fields)
+
+
 cdef int read_sentence(Cursor* cursor, Columns* columns, Sentence* sentence) noexcept nogil:
     """One sentence into the columns; they and the cursor stay as they were unless it was read whole."""
     cdef const char* end
@@ -260,7 +277,7 @@ cdef int read_sentence(Cursor* cursor, Columns* columns, Sentence* sentence) noe
                 if sentence.trouble == NONE and read_comment(cursor, columns, sentence, end) < 0:
                     return NO_MEMORY
             else:
-                complain(sentence, WORD_ID, cursor.line, cursor.at, end, sentence.words + 1)
+                complain_of_line(sentence, cursor.line, cursor.at, end)
             cursor.at = sentence.end
         if cursor.at < cursor.end:
             cursor.at += 1

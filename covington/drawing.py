@@ -7,13 +7,13 @@ ones below. Words are pushed apart until each label fits between the feet of its
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
 from covington import report
 from covington.progress import many
-from covington.trees import Arc, Tree, arcs_of
+from covington.trees import Arc, Tree, arcs_of, right_to_left
 
 WORD_SIZE, TAG_SIZE, LABEL_SIZE = 16, 11, 12
 LEVEL = 24  # from one level to the next: a label and some air
@@ -46,12 +46,6 @@ main{max-width:1600px}
 .drawing .tree{min-width:max-content;margin:0 auto}.drawing p{margin:2px 0 8px;max-width:none}
 .legend .line{display:inline-block;width:22px;border-top:3px solid;margin-right:6px;vertical-align:middle}
 """
-
-
-def right_to_left(words: Iterable[str]) -> bool:
-    """Whether most letters are of a script written from right to left."""
-    directions = [unicodedata.bidirectional(letter) for word in words for letter in word]
-    return sum(d in ("R", "AL") for d in directions) > sum(d == "L" for d in directions)
 
 
 def text_width(text: str, size: float) -> float:

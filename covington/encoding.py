@@ -54,12 +54,14 @@ def strings(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.StringArray | 
 
 
 def _tags(batch: pa.RecordBatch, tag: str, lengths: Any) -> pa.StringArray | None:
-    """The PoS tags: a column, or two that are joined, of which one may be missing."""
+    """The PoS tags: a column, or two that are joined; null where a word has none, whatever others have."""
     found = [strings(batch, name, lengths) for name in tag.split("+")]
-    there = [column for column in found if column is not None]
-    if len(there) < 2:
-        return there[0] if there else None
-    return pc.binary_join_element_wise(*there, "+", null_handling="replace")
+    if len(found) == 1 or all(column is None for column in found):
+        return found[0]
+    columns = [pa.nulls(int(lengths.sum()), pa.string()) if column is None else column for column in found]
+    joined = pc.binary_join_element_wise(*columns, "+", null_handling="replace")
+    has_none = np.logical_and.reduce([~validity(column) for column in columns])
+    return joined.take(numbers(np.arange(len(joined)), ~has_none)) if has_none.any() else joined
 
 
 def untagged(batch: pa.RecordBatch, tag: str, lengths: Any) -> Any:

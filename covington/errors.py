@@ -43,6 +43,10 @@ class SearchLimitError(CovingtonError):
     """The exact loss was not found within the number of configurations that may be looked at."""
 
 
+class NothingReadError(CovingtonError):
+    """Of all sentences that went in, not one could be read; an output would be empty."""
+
+
 class JobError(CovingtonError):
     """A job that failed for a reason outside the parser."""
 

@@ -261,7 +261,7 @@ def _heads(batch: pa.RecordBatch, lengths: IntArray, known: bool) -> IntArray:
     """Heads as numbers; a missing one is −1, and an error where it must be known."""
     head: IntArray = np.asarray(pc.cast(_flat(batch, "head", lengths), pa.int64()).fill_null(-1))
     if known and (head < 0).any():
-        raise _bad(batch, lengths, head < 0, "a gold word has no head")
+        raise _bad(batch, lengths, head < 0, "a word has no head, so this cannot serve as gold")
     outside = head > np.repeat(lengths, lengths)
     if outside.any():
         raise _bad(batch, lengths, outside, "a head is beyond the end of the sentence")

@@ -27,6 +27,8 @@ from covington.state cimport (
 )
 from covington.weights cimport UNIT, Change, Weights
 
+from covington.errors import ModelError
+
 import numpy as np
 
 
@@ -368,6 +370,8 @@ cdef class Learner:
         cdef int64_t index, other, swapped, updates = 0
         cdef uint64_t random = finish(mix(mix(mix(SEED, self.seed), epoch), shard))
         cdef bint exploring = self.oracle != STATIC and epoch >= self.explore_from
+        if weights.classes != self.classes:
+            raise ModelError(f"weights of {weights.classes} classes do not fit a learner of {self.classes}")
         with nogil:
             for index in range(sentences.count - 1, 0, -1):
                 other = <int64_t>(draw(&random) % <uint64_t>(index + 1))

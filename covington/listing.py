@@ -33,14 +33,14 @@ def local_files(pattern: str) -> list[str]:
         raise OptionError("an input has an empty name")
     place = Path(pattern)
     if place.is_dir():
-        found = sorted(_inside(pattern.rstrip("/") or "/"))
+        found = distinct(sorted(_inside(pattern.rstrip("/") or "/")))
         if not found:
             raise DataError(NO_INPUT, source=pattern)
         return found
     if place.exists():
         return [pattern]
     matches = glob.glob(pattern, recursive=True)  # noqa: PTH207 (pathlib has no globs from the root)
-    found = sorted(path for path in matches if Path(path).is_file())
+    found = distinct(sorted(path for path in matches if Path(path).is_file() and not path.endswith(REJECTS)))
     if not found:
         raise DataError(
             "no file matches" if GLOB & set(pattern) else "no such file or folder", source=pattern
@@ -52,7 +52,7 @@ def _inside(folder: str) -> Iterator[str]:
     """The inputs in a folder and below it; a folder that several links lead to is gone through once."""
     seen = set()
     for at, below, names in os.walk(folder, followlinks=True):
-        below.sort()
+        below[:] = sorted(name for name in below if not name.startswith((".", "_")))
         if real(at) in seen:
             below.clear()
             continue

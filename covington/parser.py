@@ -26,7 +26,7 @@ from covington.schemas import MOST_WORDS, PARSE
 
 #: flags of sentences
 TOO_LONG = "too-long"  # not parsed
-UNTAGGED = "untagged"  # parsed without the tags that the model was trained with
+UNTAGGED = "untagged"  # parsed, but the column that the model reads tags from is empty
 #: the arrays of a model file, in the order FrozenWeights takes them
 ARRAYS = ("common", "rows", "rare", "gate_filter")
 
@@ -102,8 +102,8 @@ class Parser:
     ) -> pa.RecordBatch:
         """Fill in `head` and `deprel`, and add the columns of schemas.PARSE.
 
-        Sentences of more words than `max_length` come back unparsed with the flag `too-long`; those that have
-        none of the tags that the model was trained with are parsed all the same and get the flag `untagged`. With
+        Sentences of more words than `max_length` come back unparsed with the flag `too-long`; those
+        without a tag in the column that the model reads are parsed all the same and get the flag `untagged`. With
         `confidence` every arc gets the score margin by which its transition won (no probability; null where none
         built the arc). With `gold` the trees in the batch are used for the error-analysis counts in `statistics`.
         """

@@ -17,13 +17,11 @@ from covington.schemas import REJECT
 
 @contextmanager
 def reject_file(
-    path: str,
-    create: Callable[[str], AbstractContextManager[IO[bytes]]] = atomic_file,
-    remove: Callable[[str], object] = lambda path: Path(path).unlink(missing_ok=True),
+    path: str, create: Callable[[str], AbstractContextManager[IO[bytes]]] = atomic_file
 ) -> Iterator[RejectSink]:
     """A sink that writes batches of the REJECT schema to the file, which is begun when the first one comes.
 
-    If none comes and all ends well, the file of an earlier run is removed.
+    If none comes and all ends well, the table of an earlier run on this machine is removed.
     """
     with ExitStack() as stack:
         writer: pq.ParquetWriter | None = None
@@ -38,5 +36,15 @@ def reject_file(
             writer.write_batch(rejects)
 
         yield sink
-        if writer is None:
-            remove(path)
+        if writer is None and _is_table_of_rejects(Path(path)):
+            Path(path).unlink()
+
+
+def _is_table_of_rejects(path: Path) -> bool:
+    """Whether a file is what this module writes; nothing else is removed."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    try:
+        return bool(pq.read_schema(path).equals(REJECT))
+    except (pa.ArrowException, OSError):
+        return False

@@ -16,10 +16,9 @@ from covington.drawing import (
     draw_arcs,
     draw_words,
     lay_out,
-    right_to_left,
 )
 from covington.tracing import Step, summary_text
-from covington.trees import Arc, Tree
+from covington.trees import Arc, Tree, right_to_left
 
 PAGE_STYLE = """
 main{max-width:1600px}
@@ -216,7 +215,7 @@ def _sentence(tree: Tree, step: Step) -> str:
         "RightArc": f"<b>RightArc {label}</b>: {left} becomes the head of {right}.",
     }[step.transition]
     if step.verdict:
-        told += " ✓ as in gold." if step.verdict == "gold" else " ✗ not in gold."
+        told += " ✓ The head is that of gold." if step.verdict == "gold" else " ✗ Not the head that gold has."
     for arc, was_right in zip(step.removed, step.removed_gold, strict=True):
         head = f"“<bdi>{escape(names[arc.head])}</bdi>”" if arc.head else "ROOT"
         why = (

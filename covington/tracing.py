@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from covington.errors import DataError
-from covington.trees import Tree
+from covington.trees import Tree, right_to_left
 
 SHIFT, NO_ARC, LEFT_ARC, RIGHT_ARC = "Shift", "NoArc", "LeftArc", "RightArc"
 
@@ -139,7 +139,14 @@ def summary(steps: list[Step]) -> dict[str, int]:
 
 def as_text(tree: Tree, steps: list[Step], *, colour: bool = False) -> str:
     """One line per transition; repairs are marked with ↻ and say what they take away."""
-    names = ["", *tree.words]
+    isolate = right_to_left(tree.words)  # lest the terminal turns the two words of an arc around
+    names = [
+        "",
+        *(
+            f"\N{FIRST STRONG ISOLATE}{word}\N{POP DIRECTIONAL ISOLATE}" if isolate else word
+            for word in tree.words
+        ),
+    ]
     rows = []
     for step in steps:
         name = f"{step.transition} {step.label}" if step.label else step.transition
@@ -171,7 +178,8 @@ def _outcome(step: Step, names: list[str]) -> str:
         said.append("removes " + " and ".join(_arc(arc, names) for arc in step.removed))
     if step.verdict:
         said.append(
-            {"gold": "✓ gold", "wrong": "✗ not gold"}[step.verdict] + (", harmful" if step.harmful else "")
+            {"gold": "✓ gold head", "wrong": "✗ not the gold head"}[step.verdict]
+            + (", harmful" if step.harmful else "")
         )
     return "".join(f"   {part}" for part in said)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,3 +81,9 @@ def arcs_of(tree: Tree, other: Tree | None = None, *, kind: str = "both") -> lis
         same = other is None or (other.heads[place], other.labels[place]) == (head, label)
         arcs.append(Arc(head, place + 1, label, "both" if same else kind, not straight[place]))
     return arcs
+
+
+def right_to_left(words: Iterable[str]) -> bool:
+    """Whether most letters are of a script written from right to left."""
+    directions = [unicodedata.bidirectional(letter) for word in words for letter in word]
+    return sum(d in ("R", "AL") for d in directions) > sum(d == "L" for d in directions)

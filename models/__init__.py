@@ -33,7 +33,9 @@ def path(name: str) -> Path:
     if name not in names():
         have = ", ".join(names()) or "none"
         like = f"./{name}" if Path(name).is_file() else "the path of a model file"
-        raise ModelError(f"no model named {name} in the box (there is: {have}); give {like}")
+        raise ModelError(
+            f"no bundled model is named {name} (there is: {have}); for one of your own give {like}"
+        )
     return _HERE / f"{name}{SUFFIX}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -52,7 +53,11 @@ def main(folder: str) -> int:
     print(table(gold, parsed))
     print("\nOne of the trees that it found, all heads right:\n")
     print(drawing_text.draw(list(trees(parsed))[_shown(gold, parsed)]))
-    print(f"\nThe trees are in {folder}/*.parquet; `covington draw` makes pictures of them.")
+    program = Path(sys.executable).with_name("covington")
+    shown = os.path.relpath(program) if program.exists() else "covington"
+    print(
+        f"\nThe trees are in {folder}/*.parquet. A page with pictures of them: {shown} draw {folder} -o trees.html"
+    )
     return 0
 
 

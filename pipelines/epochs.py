@@ -36,6 +36,7 @@ from covington.parser import Parser
 from covington.pipelines import blocks
 from covington.pipelines.storage import (
     absolute,
+    check_output,
     copy_file,
     exists,
     fetched,
@@ -56,7 +57,12 @@ from covington.weights import Weights
 
 KEEP = ("best", "last")
 MOST_SHARDS = 10_000
-_OURS = re.compile(r"\.?(epoch-\d+|survey|kept|training)[-.].*")  # names of the files between epochs
+# names of the files between epochs, and of those that are being written
+_NAME = (
+    r"(training|survey|kept)\.json|epoch-\d{5}\.(weights|json|covington)"
+    r"|epoch-\d{5}-shard-\d{5}-of-\d{5}-\w+\.changes"
+)
+_OURS = re.compile(rf"({_NAME})|\.({_NAME})\.[0-9a-f]+\.part")
 
 
 @dataclass
@@ -92,6 +98,7 @@ class Training:
     def __post_init__(self) -> None:
         # workers may run in other folders
         object.__setattr__(self, "model", absolute(os.fspath(self.model)))
+        check_output(self.model)
         for name in ("inputs", "dev"):
             given = getattr(self, name)
             paths = [given] if isinstance(given, (str, os.PathLike)) else given
@@ -121,7 +128,9 @@ class Training:
 
     def changes_path(self, epoch: int, shard: int) -> str:
         """What one shard has learnt in an epoch."""
-        return join(self.folder, f"epoch-{epoch:05d}-shard-{shard:05d}-of-{self.shards:05d}.changes")
+        return join(
+            self.folder, f"epoch-{epoch:05d}-shard-{shard:05d}-of-{self.shards:05d}-{self.job}.changes"
+        )
 
     def model_path(self, epoch: int) -> str:
         """The model of an epoch that may be the best one."""
@@ -148,10 +157,10 @@ class Training:
         description = self._description()
         path = join(self.folder, "training.json")
         earlier = read_json(path)
-        if earlier is not None and earlier | {"job": None} == description | {"job": None}:
+        if isinstance(earlier, dict) and earlier | {"job": None} == description | {"job": None}:
             write_json(path, description | {"job": self.job})  # whoever had it before notices
             return
-        strange = [name for name in files_in(self.folder) if not _OURS.fullmatch(name.rpartition("/")[2])]
+        strange = [path for path in files_in(self.folder) if not self._is_ours(path)]
         if strange:
             raise OptionError(
                 f"{strange[0]} is in the way: {self.folder} is the folder for the files between epochs"
@@ -172,9 +181,18 @@ class Training:
             raise CovingtonError(f"another training has taken {self.folder} meanwhile")
 
     def _clear(self) -> None:
-        """Take the folder away; what says whose it is goes first, so that the rest is never taken for a training."""
+        """Take our files away; the one that says whose they are goes first, so that the rest is never taken for any."""
         remove([join(self.folder, "training.json")])
-        remove_folder(self.folder)
+        remove([path for path in files_in(self.folder) if self._is_ours(path)])
+        if left := files_in(self.folder):
+            if any(map(self._is_ours, left)):
+                raise CovingtonError(f"{left[0]} cannot be deleted")
+        elif is_local(self.folder) and not Path(self.folder).is_symlink():
+            remove_folder(self.folder)
+
+    def _is_ours(self, path: str) -> bool:
+        """Whether a file in the folder is one that a training made."""
+        return _OURS.fullmatch(path[len(self.folder) + 1 :]) is not None
 
     def look(self) -> Survey:
         """Find out what labels and columns the corpus has; done once, before the first epoch."""
@@ -203,6 +221,7 @@ class Training:
             weights = before.for_a_shard(_resident.spare.pop() if _resident.spare else None)
             self._stay(epoch - 1, before)
         report = training.train_epoch(weights, self._prepared(shard), epoch, shard)
+        self.check_job()
         put(lambda path: training.save_changes(weights, path), self.changes_path(epoch, shard))
         with _resident.lock:
             _resident.spare.append(weights)
@@ -237,7 +256,6 @@ class Training:
         while epoch < self.options.epochs and not self.has_stopped(epoch + 1):
             epoch += 1
             report = training.train_epoch(weights, self._prepared(0), epoch, 0)
-            self.check_job()
             tell(self._complete(epoch, weights, [report]))
         self.keep_model()
         return self.finish()
@@ -260,6 +278,7 @@ class Training:
 
     def finish(self) -> dict[str, Any]:
         """Take the files between epochs away; returns the facts about the epoch whose model was kept."""
+        self.check_job()
         kept: dict[str, Any] = read_json(join(self.folder, "kept.json"))
         self._clear()
         with _resident.lock:
@@ -305,6 +324,7 @@ class Training:
             "steps": sum(report.steps for report in reports),
             "updates": sum(report.updates for report in reports),
         }
+        self.check_job()
         record["weights"] = put(lambda path: training.save_weights(weights, path), self.weights_path(epoch))
         if self.dev:
             # the model is frozen before its score is known, so that the score is the model's own
@@ -317,6 +337,7 @@ class Training:
                     copy_file(str(path), self.model_path(epoch))
                     if earlier:
                         remove([self.model_path(best_epoch(earlier))])
+        self.check_job()
         write_json(self.record_path(epoch), record)
         if epoch > 1:
             remove([self.weights_path(epoch - 1)])

@@ -26,7 +26,7 @@ class Model:
     def pin(name: str) -> Model:
         """Read the model where the job is made: a model that is missing or damaged is known at once."""
         path = local_path(name)
-        return Model(str(path.absolute()) if path == Path(name) else name, Parser.load(str(path)).checksum)
+        return Model(str(path.absolute()) if path == Path(name) else name, Parser.load(path).checksum)
 
     def kept_in(self, folder: str) -> Model:
         """The same model as a copy that nobody writes to while workers map it; one in the box is safe already."""
@@ -40,7 +40,7 @@ class Model:
 
     def load(self) -> Parser:
         """The parser; on a worker, any other model than the one that was pinned is an error."""
-        parser = Parser.load(str(local_path(self.name, self.checksum)))
+        parser = Parser.load(local_path(self.name, self.checksum))
         if parser.checksum != self.checksum:
             raise ModelError(
                 f"{self.name} has the checksum {parser.checksum} here, but had {self.checksum} when the"
@@ -70,7 +70,7 @@ def _fetched(uri: str, checksum: str | None) -> Path:
         with tempfile.TemporaryDirectory(dir=folder) as workshop:
             fresh = Path(workshop) / "model"
             copy_file(uri, str(fresh))
-            target = folder / f"{Parser.load(str(fresh)).checksum}{models.SUFFIX}"
+            target = folder / f"{Parser.load(fresh).checksum}{models.SUFFIX}"
             fresh.replace(target)
         return target
     target = folder / f"{checksum}{models.SUFFIX}"
@@ -79,7 +79,7 @@ def _fetched(uri: str, checksum: str | None) -> Path:
         if not target.exists():
             fresh = folder / f"{checksum}.fresh"
             copy_file(uri, str(fresh))
-            if Parser.load(str(fresh)).checksum != checksum:
+            if Parser.load(fresh).checksum != checksum:
                 # whoever asked complains of it; under the name of its checksum it would be in the way for ever
                 return fresh
             fresh.replace(target)

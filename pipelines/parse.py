@@ -8,6 +8,7 @@ on where it stopped.
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
 import threading
@@ -27,6 +28,7 @@ from covington.pipelines.shards import Report
 from covington.pipelines.storage import (
     InputFile,
     absolute,
+    check_output,
     files_in,
     join,
     read_json,
@@ -62,7 +64,10 @@ class ParseJob:
     block_bytes: int = BLOCK_BYTES
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "folder", absolute(self.folder))
+        object.__setattr__(self, "folder", absolute(os.fspath(self.folder)))
+        names = [self.inputs] if isinstance(self.inputs, (str, os.PathLike)) else self.inputs
+        object.__setattr__(self, "inputs", [os.fspath(name) for name in names])
+        check_output(self.folder)
 
     def run(self, runner: Runner = LOCAL, progress: Progress | None = None) -> Report:
         """Parse all there is; the report that comes back adds up, or an error is raised."""
@@ -96,9 +101,12 @@ class ParseJob:
         return close_folder(report, self.folder, {"model": model.checksum})
 
     def _without_own(self, files: list[InputFile]) -> list[InputFile]:
-        """The inputs without what an earlier run of this job has written, if its folder is in one of the inputs'."""
-        inside = any(real(self.folder).startswith(real(name).rstrip("/") + "/") for name in self.inputs)
-        return [file for file in files if not (inside and is_ours(real(file.path), real(self.folder)))]
+        """The inputs without what an earlier run of this job has written, if its folder is in that of an input."""
+        folder = real(self.folder)
+        if any(f"{real(name)}/".startswith(f"{folder}/") for name in self.inputs):
+            return files
+        others = [file for file in files if not is_ours(real(file.path), folder)]
+        return others or files
 
     def _description(self, model: Model, reading: ReadSentences) -> dict[str, object]:
         """What must be the same for a job to go on where another one stopped."""

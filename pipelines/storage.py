@@ -20,7 +20,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 import pyarrow as pa
 
 from covington.atomic import atomic_file
-from covington.errors import CovingtonError, DataError
+from covington.errors import CovingtonError, DataError, OptionError
 from covington.listing import GLOB, NO_INPUT, is_input, is_local, local_files, real
 
 Written = TypeVar("Written")
@@ -214,6 +214,12 @@ def read_json(path: str) -> Any:
         return json.loads(file.read())
 
 
+def check_output(path: str) -> None:
+    """Refuse names that elsewhere would mean other files too, when what was written is looked for."""
+    if not is_local(path) and GLOB & set(path):
+        raise OptionError(f"{path} has one of *, ? and [ in it, so it cannot be the name of an output there")
+
+
 def exists(path: str) -> bool:
     """Whether there is such a file."""
     if is_local(path):
@@ -231,7 +237,9 @@ def sizes_in(folder: str) -> dict[str, int]:
     """All files in a folder and below it, sorted, and how long they are."""
     folder = folder.rstrip("/")
     if not is_local(folder):
-        return {entry.path: entry.size for entry in _match(folder + "/**")}
+        return {
+            entry.path: entry.size for entry in _match(folder + "/**") if entry.path.startswith(folder + "/")
+        }
     found = {}
     for path in sorted(join(str(at), name) for at, _, names in os.walk(folder) for name in names):
         with contextlib.suppress(FileNotFoundError):  # somebody else's work in progress

@@ -20,7 +20,7 @@ from covington.compression import decompressed
 from covington.conllu import count_sentences
 from covington.conllu_rejects import reject_batch
 from covington.endless import Endless
-from covington.errors import OptionError
+from covington.errors import NothingReadError, OptionError
 from covington.listing import is_local, is_sentence_file, keep_apart, real
 from covington.parquet import write_parquet
 from covington.parser import Parser
@@ -32,7 +32,6 @@ from covington.pipelines.storage import (
     open_raw,
     put,
     readable,
-    remove,
     whole_file,
 )
 from covington.pipelines.work import DEFAULTS, ParseOptions, parse_shard, parse_text, rejected
@@ -83,23 +82,33 @@ class ParseStream:
 
         def parsed(keep: RejectSink) -> Iterator[pa.RecordBatch]:
             nonlocal report
+            first: pa.RecordBatch | None = None
             for shard in self._in_order(self._jobs(files, parser, bar)):
                 if self.strict and shard.rejects.num_rows:
                     raise rejected(shard.rejects)
                 keep(shard.rejects)
                 report += shard.report()
                 bar.tokens(count_tokens(shard.sentences))
+                first = first or (shard.rejects if shard.rejects.num_rows else None)
                 yield shard.sentences
+            if first is not None and not report.sentences:
+                raise NothingReadError(f"no sentence could be read; the first: {rejected(first)}")
 
         bar = _Bar(progress)
+        nothing: NothingReadError | None = None
         with self._reject_file() as keep:
-            self._write(parsed(keep))
+            try:
+                self._write(parsed(keep))
+            except NothingReadError as error:  # rejects are kept, and so is an earlier output
+                nothing = error
+        if nothing is not None:
+            raise nothing
         return report
 
     def _reject_file(self) -> AbstractContextManager[RejectSink]:
         if self.rejects is None:
             return nullcontext(_forget)
-        return reject_file(self.rejects, whole_file, lambda path: remove([path]))
+        return reject_file(self.rejects, whole_file)
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> None:
         write = write_parquet if self.output.endswith(".parquet") else write_conllu

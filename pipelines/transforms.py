@@ -17,7 +17,7 @@ from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model
 from covington.pipelines.shards import Report, Shard, count_tokens
-from covington.pipelines.storage import files_in, list_inputs
+from covington.pipelines.storage import check_output, files_in, list_inputs
 from covington.pipelines.work import (
     DEFAULTS,
     FORMATS,
@@ -167,6 +167,7 @@ class WriteSentences(beam.PTransform):  # type: ignore[misc]
         if self.format not in FORMATS:
             raise OptionError(f"the format must be one of {', '.join(FORMATS)}, not {self.format}")
         self.folder = fspath(self.folder)
+        check_output(self.folder)
         if self.job is None and any(is_ours(path, self.folder) for path in files_in(self.folder)):
             raise OptionError(f"{self.folder} holds the results of another job")
 

@@ -190,7 +190,9 @@ def is_ours(path: str, folder: str) -> bool:
         return False
     name = _name_in(folder, path)
     return (
-        name.startswith((f"{WORK}/", f"{REJECTS}/")) or name == SUMMARY or _SHARD.fullmatch(name) is not None
+        name.startswith(f"{WORK}/")
+        or name == SUMMARY
+        or _SHARD.fullmatch(name.removeprefix(f"{REJECTS}/")) is not None
     )
 
 

@@ -186,7 +186,7 @@ BAD = {
     "2\ta\t_\t_\t_\t_\t0\troot\t_\t_\n": "ID '2' where 1 was expected",
     "01\ta\t_\t_\t_\t_\t0\troot\t_\t_\n": "ID '01' where 1 was expected",
     "x\ta\t_\t_\t_\t_\t0\troot\t_\t_\n": "ID 'x",
-    "1\ta\t_\t_\t_\t_\t2\troot\t_\t_\n": "HEAD 2 is outside the sentence, which has 1 words",
+    "1\ta\t_\t_\t_\t_\t2\troot\t_\t_\n": "HEAD 2 is outside the sentence, which has 1 word",
     "1\ta\t_\t_\t_\t_\t-1\troot\t_\t_\n": "HEAD '-1' is not the number of a word",
     "1\ta\t_\t_\t_\t_\t99999\troot\t_\t_\n": "HEAD '99999' is not the number of a word",
     "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n# late\n": "comment '# late' after the first word",

@@ -107,13 +107,13 @@ def test_what_is_no_tree_is_named_by_its_number_where_it_has_no_id(
     assert re.search(f"number 2 of its batch.*not a tree: {message}", told)
 
 
-def test_two_tags_are_joined_and_one_alone_stays_as_it_is() -> None:
+def test_two_tags_are_joined_whatever_the_rest_of_the_batch_has() -> None:
     """A word that lacks one of the two is not a word without tags, nor one that only has the other column's."""
     rows = columns(tokens=[["a", "b", "c"]], upos=[["N", "V", None]], xpos=[["nn", None, "x"]])
     found = encoding._tags(rows, "upos+xpos", np.array([3]))
     assert found is not None
     assert found.to_pylist() == ["N+nn", "V+", "+x"]
-    for name, expected in (("upos", ["N", "V", None]), ("xpos", ["nn", None, "x"])):
+    for name, expected in (("upos", ["N+", "V+", None]), ("xpos", ["+nn", None, "+x"])):
         alone = encoding._tags(rows.select(["tokens", name]), "upos+xpos", np.array([3]))
         assert alone is not None and alone.to_pylist() == expected
     assert encoding._tags(rows.select(["tokens"]), "upos+xpos", np.array([3])) is None

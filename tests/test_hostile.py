@@ -116,7 +116,10 @@ def test_what_is_endless_is_one_reject_by_every_way(
 def test_blank_lines_without_end_are_no_sentences(blank: bytes, small: None, tmp_path: Path) -> None:
     lines = 60_000 // len(blank)
     text = GOOD + blank * lines + GOOD + b"bad\n\n" + blank * lines
-    good, bad = [(0, 1), (1, lines + 4)], [(2, lines + 7, "ID 'bad' where 1 was expected", b"bad\n")]
+    good, bad = (
+        [(0, 1), (1, lines + 4)],
+        [(2, lines + 7, "expected 10 columns separated by tabs, found 1", b"bad\n")],
+    )
     for path, data in ((tmp_path / "a.conllu", text), (tmp_path / "a.conllu.gz", gzip.compress(text))):
         path.write_bytes(data)
         for size in (500, 2_000, 1 << 20):

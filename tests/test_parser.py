@@ -163,6 +163,15 @@ def test_sentences_without_tags_come_back_with_a_flag(tag: str) -> None:
     assert not encoding.untagged(rows, "upos", lengths).any()
 
 
+def test_tags_do_not_depend_on_the_rest_of_the_batch(tmp_path: Path) -> None:
+    """Two columns together: what a sentence without one of them gets is the same alone and beside others."""
+    train(tmp_path / "both", TrainingOptions(epochs=2, tag="upos+xpos"))
+    parser = Parser.load(tmp_path / "both")
+    whole = parser.parse(SAMPLE)
+    for row in range(SAMPLE.num_rows):
+        assert columns(parser.parse(SAMPLE.slice(row, 1))) == columns(whole.slice(row, 1))
+
+
 def test_flags_and_their_count(parser: Parser) -> None:
     lists = pa.list_(pa.string())
     batch = SAMPLE.set_column(SAMPLE.schema.get_field_index("upos"), "upos", pa.nulls(SAMPLE.num_rows, lists))

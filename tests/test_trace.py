@@ -128,7 +128,7 @@ def test_a_harmful_repair_is_named() -> None:
         "harmful": 1,
     }
     text = tracing.as_text(gold, steps)
-    assert "   5 ↻ LeftArc dep  [1 a ← 3 c]   removes 2 b → 1 a (dep)   ✗ not gold, harmful" in text
+    assert "   5 ↻ LeftArc dep  [1 a ← 3 c]   removes 2 b → 1 a (dep)   ✗ not the gold head, harmful" in text
     assert text.endswith(
         "6 transitions, 2 of them arcs; 1 non-monotonic (0 creating a gold arc, 1 harmful)\n"
     )
@@ -151,10 +151,10 @@ def test_the_lines_of_a_trace() -> None:
     lines = [
         "# s1",
         "# a bc",
-        "   1   RightArc root  [ROOT → 1 a]   ✗ not gold",
+        "   1   RightArc root  [ROOT → 1 a]   ✗ not the gold head",
         "   2   Shift          [ ] 1 a",
-        "   3 ↻ LeftArc dep    [1 a ← 2 bc]   removes ROOT → 1 a (root)   ✓ gold",
-        "   4   RightArc       [ROOT → 2 bc]   ✓ gold",
+        "   3 ↻ LeftArc dep    [1 a ← 2 bc]   removes ROOT → 1 a (root)   ✓ gold head",
+        "   4   RightArc       [ROOT → 2 bc]   ✓ gold head",
         "   5   Shift          [ ] 2 bc",
         "",
         "5 transitions, 3 of them arcs; 1 non-monotonic (1 creating a gold arc, 0 harmful)",

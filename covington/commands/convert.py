@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from covington.errors import CovingtonError, OptionError
+from covington.errors import NothingReadError, OptionError
 from covington.listing import REJECTS, distinct, is_local, is_sentence_file, keep_apart, local_files, real
 from covington.parquet import parse_columns, write_parquet
 from covington.progress import many
@@ -58,14 +58,18 @@ def run(arguments: argparse.Namespace) -> int:
     keep_apart(files, [arguments.output, rejects])
     if rejects and real(rejects) == real(arguments.output):
         raise OptionError(f"sentences and rejects cannot both go to {rejects}")
+    nothing: NothingReadError | None = None
     with ExitStack() as stack:
         if rejects:
             conversion.sink = stack.enter_context(reject_file(rejects))
         batches = conversion.batches(files)
-        if arguments.output.endswith(".parquet"):
-            write_parquet(batches, arguments.output, parse_columns(filter(is_parquet, files)))
-        else:
-            write_conllu(batches, arguments.output)
+        try:
+            if arguments.output.endswith(".parquet"):
+                write_parquet(batches, arguments.output, parse_columns(filter(is_parquet, files)))
+            else:
+                write_conllu(batches, arguments.output)
+        except NothingReadError as error:  # rejects are kept, and so is an earlier output
+            nothing = error
     facts = {
         "output": arguments.output,
         "sentences": conversion.sentences,
@@ -74,8 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
         "rejects_file": rejects if rejects and conversion.rejects else None,
     }
     _report(facts, arguments)
-    if conversion.rejects and not conversion.sentences:
-        raise CovingtonError("no sentence could be read")
+    if nothing is not None:
+        raise nothing
     return 0
 
 
@@ -93,6 +97,8 @@ class Conversion:
                 self.sentences += batch.num_rows
                 self.words += len(batch.column("tokens").flatten())
                 yield batch
+        if self.rejects and not self.sentences:
+            raise NothingReadError("no sentence could be read")
 
     def rejected(self, rejects: pa.RecordBatch, /) -> None:
         if self.tell:

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from covington import evaluation_report, report, significance
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
-from covington.errors import OptionError
+from covington.errors import DataError, OptionError
+from covington.evaluation import ALL, SYSTEM, WORDS
 from covington.listing import is_local
+from covington.progress import many
 from covington.reading import opened
 from covington.scores import scores
 from covington.tree_shape import IntArray
@@ -58,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     quiet(arguments)
     if len(arguments.name) > len(arguments.system):
-        raise OptionError(f"{len(arguments.name)} names for {len(arguments.system)} systems")
+        raise OptionError(f"{many(len(arguments.name), 'name')} for {many(len(arguments.system), 'system')}")
     if arguments.threads < 0:
         raise OptionError(f"--threads must be 0 (one per core) or more, not {arguments.threads}")
     if arguments.seed < 0:
@@ -108,6 +110,11 @@ def evaluate(
             from covington.pipelines.runner import LOCAL
 
             tallies = EvaluateJob(golds, sides, names).run(runner or LOCAL)
+    for found, path in zip(tallies, systems, strict=True):
+        if not found.counts.attachment[ALL][WORDS]:
+            raise DataError("there are no sentences to compare", source=gold)
+        if not found.counts.arc_length.counts[:, SYSTEM].any():
+            raise DataError("no word has a head, so there is nothing to score", source=path)
     return {
         "gold": gold,
         "systems": [scores(found.counts, name) for found, name in zip(tallies, names, strict=True)],

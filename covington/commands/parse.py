@@ -3,7 +3,8 @@
 INPUT is a file, a folder or a glob, plain or compressed, local or on any filesystem that Beam knows;
 `-` is standard input. An OUTPUT that ends in .conllu (also compressed), in .parquet, or that is `-`, is
 one file in the order of the input. Any other OUTPUT is a folder of shards, made by a Beam pipeline on
-all cores, or on a cluster with --runner. Sentences that cannot be read go to a place of their own.
+all cores, or on a cluster with --runner. Sentences that cannot be read are kept, with the reason, in
+OUTPUT.rejects.parquet or OUTPUT/_rejects/.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a path, a URI or the name of a bundled model (%(default)s)",
     )
     parser.add_argument("--format", choices=("parquet", "conllu"), help="of the shards in a folder (parquet)")
-    parser.add_argument("--threads", type=int, default=0, metavar="N", help="on this machine (one per core)")
+    parser.add_argument(
+        "--threads", type=int, default=0, metavar="N", help="threads on this machine (0: one per core)"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace the shards of an earlier job")
     parser.add_argument(
         "--strict", action="store_true", help="stop at the first sentence that cannot be read"
@@ -92,7 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise CovingtonError("no sentence could be read")
     if report.statistics and report.sentences == report.statistics.untagged > 0:
         raise CovingtonError(
-            "no sentence has part-of-speech tags where this model looks for them; `covington info` names the column"
+            "no sentence has part-of-speech tags where this model looks for them (`covington info` names the column);"
+            " tag the text first"
         )
     return 0
 
@@ -108,6 +112,8 @@ def _one_file(arguments: argparse.Namespace, options: ParseOptions, progress: Pr
 
         Runner(flags).check()
         raise OptionError(f"{flags[0]} needs a folder as OUTPUT; {arguments.output} is one file")
+    if arguments.confidence and not arguments.output.endswith(".parquet"):
+        raise OptionError("--confidence is kept in Parquet alone; CoNLL-U has no column for it")
     if arguments.format and not arguments.output.endswith(f".{arguments.format}"):
         raise OptionError(
             f"--format {arguments.format} is for a folder; {arguments.output} says its own format"
@@ -123,7 +129,7 @@ def _one_file(arguments: argparse.Namespace, options: ParseOptions, progress: Pr
         arguments.strict,
         rejects,
     )
-    report = stream.run(Parser.load(str(local_path(arguments.model))), progress)
+    report = stream.run(Parser.load(local_path(arguments.model)), progress)
     if report.counted != report.sentences + report.rejects:
         raise CovingtonError(
             f"{report.counted} sentences went in, {report.sentences} came out, {report.rejects} were rejected"
@@ -161,16 +167,18 @@ def _print_summary(report: Report, arguments: argparse.Namespace, seconds: float
     untagged = report.statistics.untagged if report.statistics else 0
     if arguments.output == "-" and not report.rejects and not untagged:
         return
-    speed = report.tokens / max(seconds, 1e-9)
+    speed = (
+        f" ({report.tokens / seconds:,.0f} tokens/s)" if report.tokens >= 100_000 else ""
+    )  # no start-up, but work
     lines = [
-        f"{many(report.sentences, 'sentence')}, {many(report.tokens, 'token')} in {clock(seconds)}"
-        f" ({speed:,.0f} tokens/s) to {arguments.output}"
+        f"{many(report.sentences, 'sentence')}, {many(report.tokens, 'token')} in {clock(seconds)}{speed}"
+        f" to {arguments.output}"
     ]
     if unparsed:
         longest = arguments.max_length or MOST_WORDS
         lines.append(f"{many(unparsed, 'sentence')} of more than {longest:,} words came out without a tree")
     if untagged:
-        lines.append(f"{many(untagged, 'sentence')} without part-of-speech tags, whose trees are guesses")
+        lines.append(f"{many(untagged, 'sentence')} without part-of-speech tags: expect wrong trees there")
     if report.rejects:
         rejects = _rejects_place(arguments)
         where = f"see {rejects}" if rejects else "--rejects FILE keeps them, --strict stops at the first"

@@ -29,7 +29,7 @@ EXAMPLE = """  covington train en_ewt-ud-train.conllu -o en.covington --dev en_e
 _HELP = {
     "oracle": "what says which transitions are right",
     "templates": "the set of feature templates",
-    "root": "is the root a word that arcs come from, or what is left without a head?",
+    "root": "explicit: an artificial root word; implicit: the word left without a head",
     "accept": "which optimal transitions need no update",
     "target": "what an update moves towards",
     "explore": "probability of following a wrong prediction",
@@ -80,10 +80,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mixing",
         choices=MIXING,
         default="uniform",
-        help="what a shard counts for: all alike, or by their updates (%(default)s)",
+        help="weight of each shard when mixing: equal, or by its updates (%(default)s)",
     )
-    group.add_argument("--threads", type=int, default=0, metavar="N", help="on this machine (one per core)")
-    parser.add_argument("--overwrite", action="store_true", help="forget a training that was not finished")
+    group.add_argument(
+        "--threads", type=int, default=0, metavar="N", help="threads on this machine (0: one per core)"
+    )
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace an unfinished training that had other inputs or options",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object per epoch")
     add_beam_arguments(parser)
 
@@ -110,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     teller = _Teller(arguments.json)
     kept = _train(work, arguments, teller)
     if not arguments.json:
-        print(f"{arguments.output}: the model of epoch {kept['epoch']}", file=sys.stderr)
+        print(f"wrote {arguments.output}, the model of epoch {kept['epoch']}", file=sys.stderr)
     return 0
 
 

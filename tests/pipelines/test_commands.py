@@ -105,7 +105,7 @@ BAD_DATA = [
     (["parse", "nowhere.conllu", "-o", "{out}.conllu"], "nowhere.conllu: no such file or folder"),
     (["parse", "{empty}", "-o", "{out}"], "no CoNLL-U or Parquet file in this folder"),
     (["parse", "{sample}", "-o", "{out}", "--model", "nowhere.covington"], "no such model file"),
-    (["parse", "{sample}", "-o", "{out}", "--model", "klingon"], "no model named klingon"),
+    (["parse", "{sample}", "-o", "{out}", "--model", "klingon"], "no bundled model is named klingon"),
     (["parse", "{sample}", "-o", "{out}", "--model", "{sample}"], "sample.conllu"),
     (["parse", "{bad}", "-o", "{out}", "--strict"], "sentence bad-9"),
     (["parse", "{bad}", "-o", "{out}.conllu", "--strict"], "sentence bad-9"),

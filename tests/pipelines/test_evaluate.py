@@ -433,7 +433,18 @@ def test_bad_sentences_and_files_are_named(
             told = capfd.readouterr().err
             assert message in told and told.count("\n") == 1 and "Traceback" not in told
     assert main(["evaluate", right, right, "--no-such-option"]) == 2
-    assert main(["evaluate", nothing, nothing]) == 0
+    assert main(["evaluate", nothing, nothing]) == 1
+    assert "there are no sentences to compare" in capfd.readouterr().err
+    headless = tmp_path / "headless.conllu"
+    headless.write_text("\n".join(["1\ta\t_\tX" + 6 * "\t_", "2\tb\t_\tX" + 6 * "\t_", "", ""]))
+    headed = tmp_path / "headed.conllu"
+    headed.write_text("1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n2\tb\t_\tX\t_\t_\t1\tdep\t_\t_\n\n")
+    for side, message in (
+        ((headed, headless), "no word has a head"),
+        ((headless, headed), "cannot serve as gold"),
+    ):
+        assert main(["evaluate", *map(str, side)]) == 1
+        assert message in capfd.readouterr().err
 
 
 def test_workers_that_cannot_reach_the_folder(

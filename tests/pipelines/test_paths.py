@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -167,7 +168,90 @@ def test_sentences_and_rejects_do_not_go_to_one_file(
 ) -> None:
     for command in (["parse", "--model", small_model], ["convert"]):
         assert main([*command, "data", "-o", "o.parquet", "--rejects", "./o.parquet"]) == 2
-        assert "cannot both go to" in capsys.readouterr().err
+        assert "cannot both be written to" in capsys.readouterr().err
+
+
+def test_rejects_that_are_none_are_not_removed(folder: Path, small_model: str) -> None:
+    """A file that --rejects names by mistake, when there are none."""
+    (folder / "notes.txt").write_text("precious")
+    os.mkfifo(folder / "pipe")
+    (folder / "table.rejects.parquet").symlink_to("notes.txt")
+    for name in ("notes.txt", "pipe", "table.rejects.parquet"):
+        for command in (["parse", "--model", small_model], ["convert"]):
+            assert main([*command, "data", "-o", "o.conllu", "--rejects", name]) == 0
+    assert (folder / "notes.txt").read_text() == "precious"
+    assert (folder / "pipe").exists()
+    assert (folder / "table.rejects.parquet").is_symlink()
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("parse data -o o.conllu --rejects link", "link is a folder"),
+        ("evaluate data data --json data", "data is a folder"),
+        ("evaluate data data --json r --html ./r", "cannot both be written"),
+        ("parse data -o o.parquet --modle x", "did you mean --model?"),
+        ("draw data --limt 3", "did you mean --limit?"),
+        ("parse data -o o.conllu --confidence", "--confidence is kept in Parquet alone"),
+    ],
+)
+def test_wrong_calls(call: str, told: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(call.split()) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_hidden_links_hide_nothing(folder: Path) -> None:
+    (folder / "data" / "_latest").symlink_to("below")
+    (folder / "data" / "below").mkdir()
+    (folder / "data" / "below" / "b.conllu").write_bytes(Path(SAMPLE).read_bytes())
+    assert [file.name for file in list_inputs(["data"])] == ["data/a.conllu", "data/below/b.conllu"]
+
+
+def test_a_folder_called_like_the_model(folder: Path) -> None:
+    for _ in range(2):
+        assert main(["parse", "data", "-o", "en_ewt", "--overwrite"]) == 0
+
+
+def test_a_model_without_an_ending(folder: Path) -> None:
+    assert main(["train", "data", "-o", "m", "--epochs", "1"]) == 0
+    for output in ("o.conllu", "o"):
+        assert main(["parse", "data", "-o", output, "--model", "./m"]) == 0
+
+
+def test_tables_are_no_streams(
+    folder: Path, small_model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["convert", "data", "-o", "t.parquet"]) == 0
+    (folder / "t.parquet.gz").write_bytes(gzip.compress((folder / "t.parquet").read_bytes()))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO((folder / "t.parquet").read_bytes())))
+    for name in ("-", "t.parquet.gz"):
+        assert main(["parse", name, "-o", "o.conllu", "--model", small_model]) == 1
+        assert "is Parquet, which is read neither" in capsys.readouterr().err
+        assert not (folder / "o.conllu").exists()
+
+
+def test_a_run_that_reads_nothing_keeps_the_earlier_output(folder: Path, small_model: str) -> None:
+    (folder / "plain.txt").write_text("This is a plain text.\n")
+    (folder / "o.conllu").write_text("precious")
+    for command in (["parse", "--model", small_model], ["convert"]):
+        assert main([*command, "plain.txt", "-o", "o.conllu"]) == 1
+        assert (folder / "o.conllu").read_text() == "precious"
+        rejects = pq.read_table("o.conllu.rejects.parquet").column("reason").to_pylist()
+        assert rejects == ["expected 10 columns separated by tabs, found 1"]
+
+
+@pytest.mark.parametrize("pattern", ["data", "da*/**/*.conllu"])
+def test_a_killed_job_inside_its_input_goes_on(
+    pattern: str, folder: Path, small_model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = ["parse", pattern, "-o", "data/out", "--format", "conllu", "--model", small_model]
+    with monkeypatch.context() as patch:
+        patch.setattr("covington.pipelines.parse.close_folder", lambda *_: sys.exit(9))
+        with pytest.raises(SystemExit):
+            main(call)
+    assert list((folder / "data" / "out").glob("shard-*"))
+    assert main(call) == 0
+    assert (folder / "data" / "out" / "_summary.json").exists()
 
 
 def test_an_output_inside_the_input_can_be_taken_up_again(folder: Path, small_model: str) -> None:
@@ -197,7 +281,7 @@ def test_a_name_that_promises_too_much(
         assert main(command) == 1
         told = capsys.readouterr().err
         assert f"{name}: " in told
-        assert "is called" in told
+        assert "its name ends in" in told
         assert ("encrypted" in told) == content.startswith(b"PARE")
 
 

@@ -17,6 +17,7 @@ from covington.options import TrainingOptions
 from covington.parser import Parser
 from covington.pipelines import Runner
 from covington.pipelines.epochs import Training, best_epoch, dealt, read_all
+from covington.pipelines.storage import remove
 from covington.pipelines.train import TrainJob, TrainParser
 from covington.survey import survey
 from covington.weights import Weights
@@ -230,6 +231,73 @@ def test_somebody_elses_folder_is_not_taken(tmp_path: Path) -> None:
     assert (folder / "train.conllu").read_bytes() == Path(SAMPLE).read_bytes()
 
 
+@pytest.mark.parametrize("name", ["training.log", "kept.txt", "sub/kept.json", "epoch-1.weights"])
+def test_only_our_own_names_are_ours(name: str, tmp_path: Path) -> None:
+    mine = tmp_path / "model.training" / name
+    mine.parent.mkdir(parents=True)
+    mine.write_text("precious")
+    with pytest.raises(OptionError, match="is in the way"):
+        train(tmp_path / "model", None)
+    assert mine.read_text() == "precious"
+
+
+def test_what_comes_into_the_folder_meanwhile_stays(tmp_path: Path) -> None:
+    work = Training((SAMPLE,), str(tmp_path / "model"), options=OPTIONS)
+    note = Path(work.folder) / "note.txt"
+    work.run_plain(lambda record: note.write_text("precious") and None)
+    assert [path.name for path in Path(work.folder).iterdir()] == ["note.txt"]
+
+
+def test_a_folder_that_is_a_link_holds_no_old_epochs(serial: bytes, tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "model.training").symlink_to("scratch")
+    first = Training(
+        (SAMPLE,), str(tmp_path / "model"), options=TrainingOptions(epochs=4, oracle="static", seed=7)
+    )
+    first.run_plain(lambda record: None)
+    assert not list((tmp_path / "scratch").iterdir())
+    Training((SAMPLE,), str(tmp_path / "model"), options=OPTIONS).run_plain(lambda record: None)
+    assert (tmp_path / "model").read_bytes() == serial
+
+
+def test_a_foreign_training_json(tmp_path: Path, serial: bytes) -> None:
+    (tmp_path / "model.training").mkdir()
+    (tmp_path / "model.training" / "training.json").write_text("[]")
+    assert train(tmp_path / "model", None) == serial
+
+
+def test_weights_of_other_classes_do_not_fit() -> None:
+    batches = list(read_all((SAMPLE,)))
+    found = survey(batches)
+    shard = training.prepare(batches, OPTIONS, found)
+    with pytest.raises(ModelError, match="do not fit"):
+        training.train_epoch(Weights(3), shard, 1)
+
+
+def test_a_late_worker_leaves_nothing_in_the_next_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It began before the folder was taken and ends after; the other training does not hear of it."""
+    one = Training((SAMPLE,), str(tmp_path / "model"), options=OPTIONS, shards=2)
+    other = Training((SAMPLE,), str(tmp_path / "model"), options=TrainingOptions(epochs=4, seed=2), shards=2)
+    one.begin()
+    one.look()
+    learn = training.train_epoch
+
+    def slowly(*arguments: Any) -> Any:
+        other.begin(overwrite=True)
+        return learn(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "train_epoch", slowly)
+        with pytest.raises(CovingtonError, match="another training has taken"):
+            one.train_part(1, 0)
+    assert [path.name for path in Path(one.folder).iterdir()] == ["training.json"]
+    with pytest.raises(CovingtonError, match="another training has taken"):
+        one.finish()
+    assert one.changes_path(1, 0) != other.changes_path(1, 0)
+
+
 def test_a_training_whose_folder_was_taken_ends(tmp_path: Path) -> None:
     """Of two trainings of one model the later one goes on, with the same bytes as if it were alone."""
     one = Training((SAMPLE,), str(tmp_path / "model"), options=TrainingOptions(epochs=6))
@@ -256,14 +324,14 @@ def test_a_training_that_was_killed_while_it_cleared_up(
     model = tmp_path / "model"
     expected = train(model, None)
 
-    def kill(folder: str) -> None:
-        if Path(folder).exists():
-            for name in ("epoch-00001.json", "kept.json"):
-                (Path(folder) / name).unlink()
+    def kill(paths: list[str]) -> None:
+        is_all = any(path.endswith("kept.json") for path in paths)
+        remove(paths[:2] if is_all else paths)
+        if is_all:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("covington.pipelines.epochs.remove_folder", kill)
+        patch.setattr("covington.pipelines.epochs.remove", kill)
         with pytest.raises(KeyboardInterrupt):
             train(model, None)
     assert list(Path(f"{model}.training").iterdir())
