@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from covington import report
-from covington.plots import Series, bar_plot, line_plot, score_text, signed
+from covington.evaluation import LONGEST_SENTENCE, SENTENCE_STEP
+from covington.plots import Series, bar_plot, line_plot, score_text, signed, value_range
 from covington.progress import many
+from covington.scores import sentence_length_name
 
 Scores = dict[str, Any]
 
@@ -183,18 +185,27 @@ def _keys(systems: list[Scores], where: str, at_least: int = 1, leave: tuple[str
     return [row["key"] for row in systems[0][where] if row["gold"] >= at_least and row["key"] not in leave]
 
 
+def _without_gaps(lengths: list[str]) -> list[str]:
+    """All lengths of sentences from the first to the last, also those that no sentence has."""
+    names = [sentence_length_name(number) for number in range(LONGEST_SENTENCE // SENTENCE_STEP + 1)]
+    places = [names.index(length) for length in lengths]
+    return names[min(places) : max(places) + 1] if places else []
+
+
 def _curves(systems: list[Scores]) -> str:
     groups = _keys(systems, "by_arc_length", leave=("root",))
     fine = _keys(systems, "by_arc_length_fine", 20, leave=("root",))
     depths = _keys(systems, "by_root_distance", 20)
-    lengths = _keys(systems, "by_sentence_length")
     histogram = systems[0]["sentences_by_length"]
+    lengths = _without_gaps([*histogram])
+    precision, recall = (_curve(systems, "by_arc_length", score, groups) for score in ("precision", "recall"))
+    both = value_range([*precision, *recall], from_zero=False)  # side by side, so on one scale
     arc, words = "arc length", "words in the sentence"
     drawn = [
         ("Precision by arc length", line_plot(
-            _curve(systems, "by_arc_length", "precision", groups), groups, x_label=arc, y_label="precision")),
+            precision, groups, x_label=arc, y_label="precision", y_range=both)),
         ("Recall by arc length", line_plot(
-            _curve(systems, "by_arc_length", "recall", groups), groups, x_label=arc, y_label="recall")),
+            recall, groups, x_label=arc, y_label="recall", y_range=both)),
         ("Precision, every length", line_plot(
             _curve(systems, "by_arc_length_fine", "precision", fine), fine, x_label=arc,
             y_label="precision")),
@@ -205,7 +216,7 @@ def _curves(systems: list[Scores]) -> str:
             _curve(systems, "by_sentence_length", "labelled_recall", lengths), lengths, x_label=words,
             y_label="LAS")),
         ("How long the sentences are", bar_plot(
-            [Series("sentences", [float(count) for count in histogram.values()])], list(histogram),
+            [Series("sentences", [float(histogram.get(length, 0)) for length in lengths])], lengths,
             x_label=words, y_label="sentences")),
     ]  # fmt: skip
     note = (

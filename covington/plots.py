@@ -9,7 +9,7 @@ from html import escape
 from itertools import groupby
 
 WIDTH, HEIGHT = 420, 270
-LEFT, RIGHT, TOP, BOTTOM = 48, 24, 12, 44
+LEFT, RIGHT, TOP, BOTTOM = 58, 24, 12, 44
 INDENT = 14  # of the first point, so that its name and the lowest number do not meet
 COLOURS = 6  # --series-0 … --series-5 of the page's style; further series start again with another dash
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
@@ -32,7 +32,7 @@ def line_plot(
     y_range: tuple[float, float] | None = None,
 ) -> str:
     """One line per series over the categories, which stand at equal distances."""
-    low, high = y_range or _range(series, from_zero=False)
+    low, high = y_range or value_range(series, from_zero=False)
     ticks = nice_ticks(low, high)
     low, high = min(low, ticks[0]), max(high, ticks[-1])
     room = WIDTH - LEFT - RIGHT - INDENT
@@ -75,7 +75,7 @@ def bar_plot(
     y_range: tuple[float, float] | None = None,
 ) -> str:
     """Groups of bars, one bar per series in each category."""
-    low, high = y_range or _range(series, from_zero=True)
+    low, high = y_range or value_range(series, from_zero=True)
     ticks = nice_ticks(low, high)
     low, high = min(low, ticks[0]), max(high, ticks[-1])
     group = (WIDTH - LEFT - RIGHT) / max(len(categories), 1)
@@ -127,7 +127,7 @@ def nice_ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     return [round(step * number, 10) for number in range(first, last + 1)]
 
 
-def _range(series: Sequence[Series], *, from_zero: bool) -> tuple[float, float]:
+def value_range(series: Sequence[Series], *, from_zero: bool) -> tuple[float, float]:
     values = [value for line in series for value in line.values if value is not None]
     if not values:
         return 0.0, 1.0

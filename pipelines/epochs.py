@@ -248,17 +248,30 @@ class Training:
         """All of it in this process, without Beam, for one shard; `tell` gets the facts about every epoch."""
         assert self.shards == 1
         self.begin(overwrite)
-        done = self.records()
-        for record in done:
-            tell(record)
-        epoch = len(done)
-        weights = self._weights_before(epoch + 1)
-        while epoch < self.options.epochs and not self.has_stopped(epoch + 1):
-            epoch += 1
-            report = training.train_epoch(weights, self._prepared(0), epoch, 0)
-            tell(self._complete(epoch, weights, [report]))
-        self.keep_model()
-        return self.finish()
+        with self.nothing_left_of_nothing():
+            self.look()
+            done = self.records()
+            for record in done:
+                tell(record)
+            epoch = len(done)
+            weights = self._weights_before(epoch + 1)
+            while epoch < self.options.epochs and not self.has_stopped(epoch + 1):
+                epoch += 1
+                report = training.train_epoch(weights, self._prepared(0), epoch, 0)
+                tell(self._complete(epoch, weights, [report]))
+            self.keep_model()
+            return self.finish()
+
+    @contextlib.contextmanager
+    def nothing_left_of_nothing(self) -> Iterator[None]:
+        """An error before the first epoch is complete leaves no folder behind: there is nothing to go on with."""
+        try:
+            yield
+        except CovingtonError:
+            found = read_json(join(self.folder, "training.json"))
+            if found is not None and found.get("job") == self.job and not self.records():
+                self._clear()
+            raise
 
     def keep_model(self) -> dict[str, Any]:
         """Put the model of the best or the last epoch in its place; returns the facts about that epoch."""

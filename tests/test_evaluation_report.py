@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from covington import evaluation_report
 from covington.evaluation_report import as_html, as_text, best_cells
 from tests.test_evaluation_counts import Pair, by_hand, pairs, percent, scored
 
@@ -219,3 +220,9 @@ def test_the_best_of_every_column_stand_out() -> None:
     assert sorted(best_cells(rows)) == [(0, 2), (1, 1), (1, 2), (2, 3)]
     assert best_cells(rows[:2]) == [(1, 1), (0, 2), (1, 2), (1, 3)]
     assert best_cells(rows[:1]) == []
+
+
+def test_lengths_that_no_sentence_has_keep_their_place() -> None:
+    assert evaluation_report._without_gaps(["6–10", "16–20", ">100"])[:3] == ["6–10", "11–15", "16–20"]
+    assert evaluation_report._without_gaps([">100"]) == [">100"]
+    assert evaluation_report._without_gaps([]) == []

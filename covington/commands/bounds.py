@@ -6,7 +6,7 @@ exact loss, found by search. A loss that is not found within --node-limit config
 known and left out of the averages.
 
 Losses are 0 as long as the parser only follows the oracle, so wrong predictions are followed from the first
-epoch on; with probability 0.1 the average loss is of the size that the paper reports.
+epoch on; with probability 0.1 the average loss is near what the paper reports.
 """
 
 from __future__ import annotations

@@ -231,6 +231,14 @@ def test_somebody_elses_folder_is_not_taken(tmp_path: Path) -> None:
     assert (folder / "train.conllu").read_bytes() == Path(SAMPLE).read_bytes()
 
 
+@pytest.mark.parametrize("shards", [1, 2])
+def test_an_error_before_the_first_epoch_leaves_nothing(shards: int, tmp_path: Path) -> None:
+    (tmp_path / "bad.conllu").write_text("1\ta" + 8 * "\t_" + "\n\n")
+    call = ["train", str(tmp_path / "bad.conllu"), "-o", str(tmp_path / "model"), "--shards", str(shards)]
+    assert main(call) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.conllu"]
+
+
 @pytest.mark.parametrize("name", ["training.log", "kept.txt", "sub/kept.json", "epoch-1.weights"])
 def test_only_our_own_names_are_ours(name: str, tmp_path: Path) -> None:
     mine = tmp_path / "model.training" / name
