@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks import machine
 from benchmarks.endtoend import SET_UP
+from covington.progress import many
 
 BEGIN = "<!-- measured: `python -m benchmarks` writes from here -->"
 END = "<!-- to here -->"
@@ -55,7 +56,7 @@ def lines(results: dict[str, Any]) -> list[str]:
         f" {100 * _share(ways, 'multi_processing'):.0f} % as processes (`rich`, wall clock, Beam's set-up"
         " included). Without that loss:",
         "",
-        f"| model, words | {' | '.join(f'{count:,} cores' for count in WORKERS)} |",
+        f"| model, words | {' | '.join(many(count, 'core') for count in WORKERS)} |",
         f"|---|{'---:|' * len(WORKERS)}",
     ]
     for model, row in hours.items():
