@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from covington.arrays import Array, list_lengths
 from covington.errors import DataError
 
 
@@ -66,10 +67,9 @@ def _facing(gold: list[str | None], system: list[str | None], row: int, name: st
     return f"faces sentence {other} in {name}: not the same sentences in order"
 
 
-def word_counts(batch: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def word_counts(batch: pa.RecordBatch) -> Array:
     """How many words each sentence has."""
-    lengths = pc.fill_null(pc.list_value_length(batch.column("tokens")), 0)
-    return lengths.to_numpy(zero_copy_only=False).astype(np.int64)  # type: ignore[no-any-return]
+    return list_lengths(batch.column("tokens"))
 
 
 def place(batch: pa.RecordBatch, row: int) -> dict[str, object]:

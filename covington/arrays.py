@@ -38,9 +38,10 @@ def repeated(value: str, times: int) -> pa.StringArray:
 
 def lists(lengths: Array, values: pa.Array) -> pa.ListArray:
     """Lists of these lengths, one after the other."""
-    return pa.ListArray.from_arrays(
-        numbers(np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)), values
-    )
+    ends = np.concatenate(([0], np.cumsum(lengths)))
+    if ends[-1] > np.iinfo(np.int32).max:
+        raise DataError("a batch has more than 2^31 words: give smaller ones")
+    return pa.ListArray.from_arrays(numbers(ends.astype(np.int32)), values)
 
 
 def validity(array: pa.Array) -> Array:
@@ -48,10 +49,9 @@ def validity(array: pa.Array) -> Array:
     bits = array.buffers()[0]
     if bits is None:
         return np.ones(len(array), dtype=np.bool_)
-    first = array.offset
-    return np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")[first : first + len(array)].view(
-        np.bool_
-    )
+    first, last = array.offset, array.offset + len(array)
+    part = np.frombuffer(bits, np.uint8)[first // 8 : (last + 7) // 8]
+    return np.unpackbits(part, bitorder="little")[first % 8 : first % 8 + len(array)].view(np.bool_)
 
 
 def to_numpy(array: pa.Array, missing: int) -> Array:

@@ -100,7 +100,7 @@ def _run(
     command = commands[parsed.command]
     known = [option for action in command._actions for option in action.option_strings]
     for option in (word.partition("=")[0] for word in rest if word.startswith("--")):
-        if meant := difflib.get_close_matches(option, known, 1, 0.8):
+        if meant := difflib.get_close_matches(option, known, 1, 0.83):
             raise OptionError(f"there is no option {option}; did you mean {meant[0]}?")
     if rest and not getattr(parsed, "takes_beam_options", False):
         command.error(f"unrecognized arguments: {' '.join(rest)}")
@@ -118,6 +118,8 @@ def _check_names(parsed: argparse.Namespace, closed: set[str]) -> None:
     for names, stream, name in ((read, "stdin", "input"), ((*written, *results), "stdout", "output")):
         if "-" in names and stream in closed:
             raise OptionError(f"standard {name} is closed")
+    if "-" in _names(parsed, ("rejects",)):
+        raise OptionError("rejects are a Parquet file, which cannot go to standard output")
     for name in written:
         if name != "-" and Path(name).is_dir():
             raise OptionError(f"{name} is a folder, not a file to write")

@@ -42,7 +42,6 @@ NOT_IN_A_RUN = (
     *(
         "__",
         "alignment",
-        "arrays.",
         "arrow_",
         "atomic",
         "bounds",
@@ -112,7 +111,7 @@ def options_from(texts: Mapping[str, str]) -> TrainingOptions:
         kind = type(defaults[name])
         try:
             values[name] = kind(text)
-        except (ValueError, KeyError):
+        except ValueError:
             raise OptionError(f"training option {name} cannot be {text!r}") from None
     return TrainingOptions.from_dict(values)
 

@@ -128,12 +128,12 @@ def _unpacked(stream: IO[bytes], method: str | None) -> IO[bytes]:
     return cast(IO[bytes], pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), method))
 
 
-def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
-    """Pieces of the text that a stream holds, whatever it was compressed with."""
+def decompressed(stream: IO[bytes], name: str, is_file: bool = True) -> Iterator[bytes]:
+    """Pieces of the text that a stream holds, whatever it was compressed with; only the name of a file is a promise."""
     start = b""
     while len(start) < 6 and (more := stream.read(6 - len(start))):
         start += more
-    kind = kind_of(start, name)
+    kind = kind_of(start, name if is_file else "")
     method = None if kind in ("conllu", "parquet") else kind
     is_first = True
     try:

@@ -36,22 +36,32 @@ def local_files(pattern: str) -> list[str]:
         found = distinct(sorted(_inside(pattern.rstrip("/") or "/")))
         if not found:
             raise DataError(NO_INPUT, source=pattern)
-        return found
+        return [*map(_named, found)]
     if place.exists():
-        return [pattern]
+        return [_named(pattern)]
     matches = glob.glob(pattern, recursive=True)  # noqa: PTH207 (pathlib has no globs from the root)
     found = distinct(sorted(path for path in matches if Path(path).is_file() and not path.endswith(REJECTS)))
     if not found:
         raise DataError(
             "no file matches" if GLOB & set(pattern) else "no such file or folder", source=pattern
         )
-    return found
+    return [*map(_named, found)]
+
+
+def _named(path: str) -> str:
+    """The path, if it can be written down."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        name = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
+        raise DataError("its name is not in UTF-8: give it another", source=name) from None
+    return path
 
 
 def _inside(folder: str) -> Iterator[str]:
     """The inputs in a folder and below it; a folder that several links lead to is gone through once."""
     seen = set()
-    for at, below, names in os.walk(folder, followlinks=True):
+    for at, below, names in os.walk(folder, onerror=_fail, followlinks=True):
         below[:] = sorted(name for name in below if not name.startswith((".", "_")))
         if real(at) in seen:
             below.clear()
@@ -61,6 +71,10 @@ def _inside(folder: str) -> Iterator[str]:
             path = os.path.join(at, name)  # noqa: PTH118 (keeps the name as it was given)
             if is_input(os.path.relpath(path, folder)) and Path(path).is_file():
                 yield path
+
+
+def _fail(error: OSError) -> None:
+    raise error
 
 
 def distinct(paths: Iterable[str]) -> list[str]:

@@ -82,9 +82,9 @@ class Parser:
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Parser:
-        """Load a model by its path, or by its name if it came in the box."""
-        in_the_box = isinstance(name, str) and models.is_name(name)
-        return cls(model_file.read(models.path(str(name)) if in_the_box else name))
+        """Load a model by its path, or by its name if it is a bundled one."""
+        is_bundled = isinstance(name, str) and models.is_name(name)
+        return cls(model_file.read(models.path(str(name)) if is_bundled else name))
 
     def __reduce__(self) -> Any:
         raise TypeError("a Parser is not sent anywhere: send the path of its model")
@@ -133,7 +133,7 @@ class Parser:
             with ThreadPoolExecutor(len(spans)) as pool:
                 counts = list(pool.map(work, spans))
         too_long = lengths > longest
-        untagged = encoding.untagged(batch, self.options.tag, lengths)
+        untagged = encoding.untagged(batch, self.options.tag, lengths) & ~too_long
         if statistics is not None:
             statistics.add(
                 sentences=batch.num_rows,
@@ -194,7 +194,7 @@ class Parser:
         too_long: Any,
         flags: pa.ListArray,
     ) -> pa.RecordBatch:
-        """The batch with its new columns; the list offsets are shared by all of them."""
+        """The batch with its new columns."""
         parsed = np.repeat(~too_long, lengths) if too_long.any() else None
         deprel = pa.DictionaryArray.from_arrays(arrays.numbers(labels, parsed), arrays.strings(self.labels))
         rows = batch.num_rows

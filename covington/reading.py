@@ -37,7 +37,8 @@ def read_conllu(
         raise ValueError(f"batch_size must be at least 1, not {batch_size}")
     with opened(path_or_file) as (stream, name), judged(name, strict, rejects) as judge:
         builder = SentenceBuilder(name, batch_size)
-        for _ in _fed(builder, decompressed(stream, name)):
+        is_file = isinstance(path_or_file, (str, os.PathLike))
+        for _ in _fed(builder, decompressed(stream, name, is_file)):
             judge(builder.take_rejects())
             if builder.is_full:
                 yield builder.take()

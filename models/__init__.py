@@ -1,4 +1,4 @@
-"""The models that come in the box, and the sample corpus: names to paths."""
+"""The bundled models, and the sample corpus: names to paths."""
 
 from __future__ import annotations
 

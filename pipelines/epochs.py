@@ -46,7 +46,6 @@ from covington.pipelines.storage import (
     put,
     read_json,
     remove,
-    remove_folder,
     write_json,
 )
 from covington.pipelines.work import read_task, tasks
@@ -59,8 +58,8 @@ KEEP = ("best", "last")
 MOST_SHARDS = 10_000
 # names of the files between epochs, and of those that are being written
 _NAME = (
-    r"(training|survey|kept)\.json|epoch-\d{5}\.(weights|json|covington)"
-    r"|epoch-\d{5}-shard-\d{5}-of-\d{5}-\w+\.changes"
+    r"(training|survey|kept)\.json|epoch-\d{5,}\.(weights|json|covington)"
+    r"|epoch-\d{5,}-shard-\d{5}-of-\d{5}-\w+\.changes"
 )
 _OURS = re.compile(rf"({_NAME})|\.({_NAME})\.[0-9a-f]+\.part")
 
@@ -159,6 +158,7 @@ class Training:
         earlier = read_json(path)
         if isinstance(earlier, dict) and earlier | {"job": None} == description | {"job": None}:
             write_json(path, description | {"job": self.job})  # whoever had it before notices
+            remove([one for one in files_in(self.folder) if one.endswith(".changes") and self._is_ours(one)])
             return
         strange = [path for path in files_in(self.folder) if not self._is_ours(path)]
         if strange:
@@ -178,7 +178,7 @@ class Training:
         """See to it that the folder still belongs to this training."""
         found = read_json(join(self.folder, "training.json"))
         if found is None or found.get("job") != self.job:
-            raise CovingtonError(f"another training has taken {self.folder} meanwhile")
+            raise CovingtonError(f"another training has taken {self.folder} meanwhile, or has finished it")
 
     def _clear(self) -> None:
         """Take our files away; the one that says whose they are goes first, so that the rest is never taken for any."""
@@ -188,7 +188,8 @@ class Training:
             if any(map(self._is_ours, left)):
                 raise CovingtonError(f"{left[0]} cannot be deleted")
         elif is_local(self.folder) and not Path(self.folder).is_symlink():
-            remove_folder(self.folder)
+            with contextlib.suppress(OSError):  # it is gone, or somebody has put something there
+                Path(self.folder).rmdir()
 
     def _is_ours(self, path: str) -> bool:
         """Whether a file in the folder is one that a training made."""
@@ -268,9 +269,10 @@ class Training:
         try:
             yield
         except CovingtonError:
-            found = read_json(join(self.folder, "training.json"))
-            if found is not None and found.get("job") == self.job and not self.records():
-                self._clear()
+            with contextlib.suppress(CovingtonError, OSError):
+                self.check_job()
+                if not self.records():
+                    self._clear()
             raise
 
     def keep_model(self) -> dict[str, Any]:

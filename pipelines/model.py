@@ -29,7 +29,7 @@ class Model:
         return Model(str(path.absolute()) if path == Path(name) else name, Parser.load(path).checksum)
 
     def kept_in(self, folder: str) -> Model:
-        """The same model as a copy that nobody writes to while workers map it; one in the box is safe already."""
+        """The same model as a copy that nobody writes to while workers map it; a bundled one is safe already."""
         if models.is_name(self.name):
             return self
         copy = Model(join(folder, f"model-{self.checksum}{models.SUFFIX}"), self.checksum)
@@ -50,7 +50,7 @@ class Model:
 
 
 def local_path(name: str, checksum: str | None = None) -> Path:
-    """A file on this machine for a name in the box, a path or a URI."""
+    """A file on this machine for the name of a bundled model, a path or a URI."""
     if models.is_name(name):
         return models.path(name)
     if is_local(name):

@@ -91,11 +91,6 @@ def _match(pattern: str) -> list[Entry]:
 
 
 def _entry(path: str) -> Entry:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        name = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
-        raise DataError("its name is not in UTF-8: give it another", source=name) from None
     found = Path(path).stat()
     return Entry(path, found.st_size, found.st_mtime)
 

@@ -87,7 +87,7 @@ class ParseStream:
                 if self.strict and shard.rejects.num_rows:
                     raise rejected(shard.rejects)
                 keep(shard.rejects)
-                report += shard.report()
+                report += replace(shard.report(), shards=0)  # one file has none
                 bar.tokens(count_tokens(shard.sentences))
                 first = first or (shard.rejects if shard.rejects.num_rows else None)
                 yield shard.sentences
@@ -102,7 +102,7 @@ class ParseStream:
             except NothingReadError as error:  # rejects are kept, and so is an earlier output
                 nothing = error
         if nothing is not None:
-            raise nothing
+            raise NothingReadError(f"{nothing} (see {self.rejects})" if self.rejects else str(nothing))
         return report
 
     def _reject_file(self) -> AbstractContextManager[RejectSink]:

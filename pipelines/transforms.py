@@ -82,7 +82,7 @@ class ReadSentences(beam.PTransform):  # type: ignore[misc]
 class ParseSentences(beam.PTransform):  # type: ignore[misc]
     """A PCollection of Shard → the same shards with heads and relations filled in.
 
-    The model is a name in the box, a path or a URI. Only its name and checksum travel; every worker
+    The model is the name of a bundled one, a path or a URI. Only its name and checksum travel; every worker
     process loads the file once, and all its threads share it.
 
     >>> import apache_beam as beam

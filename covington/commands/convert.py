@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from covington.errors import NothingReadError, OptionError
+from covington.errors import DataError, NothingReadError, OptionError
 from covington.listing import REJECTS, distinct, is_local, is_sentence_file, keep_apart, local_files, real
 from covington.parquet import parse_columns, write_parquet
 from covington.progress import many
@@ -90,6 +90,7 @@ class Conversion:
         self.strict, self.tell = strict, tell
         self.sentences = self.words = self.rejects = 0
         self.sink: RejectSink | None = None
+        self.first = ""  # what is wrong with the first reject
 
     def batches(self, files: list[str]) -> Iterator[pa.RecordBatch]:
         for name in files:
@@ -98,14 +99,14 @@ class Conversion:
                 self.words += len(batch.column("tokens").flatten())
                 yield batch
         if self.rejects and not self.sentences:
-            raise NothingReadError("no sentence could be read")
+            raise NothingReadError(f"no sentence could be read; the first: {self.first}")
 
     def rejected(self, rejects: pa.RecordBatch, /) -> None:
-        if self.tell:
-            for row in rejects.slice(0, max(0, _SHOWN - self.rejects)).to_pylist():
-                sentence = f" sentence {row['sent_id']}:" if row["sent_id"] is not None else ""
-                line = f":{row['line']}" if row["line"] is not None else ""
-                print(f"{row['source']}{line}:{sentence} {row['reason']}", file=sys.stderr)
+        for row in rejects.slice(0, max(0, _SHOWN - self.rejects)).to_pylist():
+            told = DataError(row["reason"], source=row["source"], line=row["line"], sent_id=row["sent_id"])
+            self.first = self.first or str(told)
+            if self.tell:
+                print(told, file=sys.stderr)
         self.rejects += rejects.num_rows
         if self.sink is not None:
             self.sink(rejects)
@@ -132,7 +133,7 @@ def _report(facts: dict[str, Any], arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(facts, sort_keys=True), file=sys.stderr if to_stdout else sys.stdout)
         return
-    if not to_stdout:
+    if not to_stdout and (facts["sentences"] or not facts["rejects"]):
         print(
             f"{many(facts['sentences'], 'sentence')}, {many(facts['words'], 'word')} to {facts['output']}",
             file=sys.stderr,

@@ -53,7 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trials", type=int, default=significance.TRIALS, help="swaps for significance (%(default)s)"
     )
     parser.add_argument("--seed", type=int, default=1, help="of the swaps (%(default)s)")
-    parser.add_argument("--threads", type=int, default=0, metavar="N", help="on this machine (one per core)")
+    parser.add_argument(
+        "--threads", type=int, default=0, metavar="N", help="threads on this machine (0: one per core)"
+    )
     add_beam_arguments(parser)
 
 

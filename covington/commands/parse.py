@@ -13,12 +13,13 @@ import argparse
 import json
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covington import models
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
 from covington.errors import CovingtonError, OptionError
-from covington.listing import REJECTS
+from covington.listing import REJECTS, is_local
 from covington.progress import Progress, clock, many
 from covington.schemas import MOST_WORDS
 
@@ -30,6 +31,8 @@ EXAMPLE = """  covington parse corpus.conllu.gz -o parsed.conllu
   covington parse corpus/ -o parsed/ --model en_ewt
   zcat corpus.conllu.gz | covington parse - -o - | less
   covington parse 'gs://bucket/corpus/*.conllu' -o gs://bucket/parsed --runner DataflowRunner ..."""
+
+_NO_CONFIDENCE = "--confidence is kept in Parquet alone; CoNLL-U has no column for it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--progress",
         action="store_true",
         default=None,
-        help="also if standard error is no terminal",
+        help="show it also where standard error is no terminal",
     )
     add_beam_arguments(parser)
 
@@ -93,7 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
     _print_summary(report, arguments, seconds)
     if report.rejects and not report.sentences:
         raise CovingtonError("no sentence could be read")
-    if report.statistics and report.sentences == report.statistics.untagged > 0:
+    parsed = report.statistics and report.sentences - report.statistics.unparsed
+    if report.statistics and parsed == report.statistics.untagged > 0:
         raise CovingtonError(
             "no sentence has part-of-speech tags where this model looks for them (`covington info` names the column);"
             " tag the text first"
@@ -113,7 +117,7 @@ def _one_file(arguments: argparse.Namespace, options: ParseOptions, progress: Pr
         Runner(flags).check()
         raise OptionError(f"{flags[0]} needs a folder as OUTPUT; {arguments.output} is one file")
     if arguments.confidence and not arguments.output.endswith(".parquet"):
-        raise OptionError("--confidence is kept in Parquet alone; CoNLL-U has no column for it")
+        raise OptionError(_NO_CONFIDENCE)
     if arguments.format and not arguments.output.endswith(f".{arguments.format}"):
         raise OptionError(
             f"--format {arguments.format} is for a folder; {arguments.output} says its own format"
@@ -143,6 +147,8 @@ def _folder(arguments: argparse.Namespace, options: ParseOptions, progress: Prog
 
     if arguments.rejects:
         raise OptionError("--rejects is for one file; a folder has its rejects in _rejects/")
+    if arguments.confidence and arguments.format == "conllu":
+        raise OptionError(_NO_CONFIDENCE)
     if "-" in arguments.inputs:
         raise OptionError("standard input can only be parsed to one file, as in -o parsed.conllu or -o -")
     job = ParseJob(
@@ -183,7 +189,7 @@ def _print_summary(report: Report, arguments: argparse.Namespace, seconds: float
         rejects = _rejects_place(arguments)
         where = f"see {rejects}" if rejects else "--rejects FILE keeps them, --strict stops at the first"
         lines.append(f"{many(report.rejects, 'sentence')} could not be read: {where}")
-        if rejects:
+        if rejects and (rejects.endswith("/") or not is_local(rejects) or Path(rejects).is_file()):
             lines.append(f"the first of them: {_first_reject(rejects)}")
     print("\n".join(lines), file=sys.stderr)
 

@@ -193,11 +193,38 @@ def test_rejects_that_are_none_are_not_removed(folder: Path, small_model: str) -
         ("parse data -o o.parquet --modle x", "did you mean --model?"),
         ("draw data --limt 3", "did you mean --limit?"),
         ("parse data -o o.conllu --confidence", "--confidence is kept in Parquet alone"),
+        ("parse data -o o --format conllu --confidence", "--confidence is kept in Parquet alone"),
+        ("parse data -o o.conllu --rejects -", "cannot go to standard output"),
     ],
 )
 def test_wrong_calls(call: str, told: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(call.split()) == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_stream_that_is_unpacked_already_promises_nothing(folder: Path) -> None:
+    (folder / "c.conllu.gz").write_bytes(gzip.compress(Path(SAMPLE).read_bytes()))
+    with gzip.open(folder / "c.conllu.gz") as text:
+        assert sum(batch.num_rows for batch in covington.read_conllu(text)) == 42
+
+
+def test_rejects_to_a_pipe(folder: Path, small_model: str) -> None:
+    """They are written there, and nobody waits for them to come back."""
+    with (folder / "data" / "a.conllu").open("a") as file:
+        file.write("1\tno tabs\n\n")
+    os.mkfifo(folder / "pipe")
+    with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE) as reader:
+        assert main(["parse", "data", "-o", "o.conllu", "--rejects", "pipe", "--model", small_model]) == 0
+        found, _ = reader.communicate()
+    assert pq.read_table(io.BytesIO(found)).num_rows == 1
+
+
+def test_names_that_are_no_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = os.fsdecode(b"data/caf\xe9.conllu")
+    Path(name).write_bytes(Path(SAMPLE).read_bytes())
+    for command in (["convert", "data", "-o", "o.conllu"], ["draw", name], ["trace", "data"]):
+        assert main(command) == 1
+        assert "its name is not in UTF-8" in capsys.readouterr().err
 
 
 def test_hidden_links_hide_nothing(folder: Path) -> None:

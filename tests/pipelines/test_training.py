@@ -268,6 +268,22 @@ def test_a_folder_that_is_a_link_holds_no_old_epochs(serial: bytes, tmp_path: Pa
     assert (tmp_path / "model").read_bytes() == serial
 
 
+def test_a_training_taken_up_again_drops_what_others_began(tmp_path: Path) -> None:
+    for _ in range(2):
+        work = Training((SAMPLE,), str(tmp_path / "model"), options=OPTIONS, shards=2)
+        work.begin()
+        work.look()
+        work.train_part(1, 0)
+        assert [str(path) for path in Path(work.folder).glob("*.changes")] == [work.changes_path(1, 0)]
+
+
+def test_a_folder_in_the_folder_stays(tmp_path: Path) -> None:
+    work = Training((SAMPLE,), str(tmp_path / "model"), options=OPTIONS)
+    inside = Path(work.folder) / "mine"
+    work.run_plain(lambda record: inside.mkdir(exist_ok=True))
+    assert inside.is_dir()
+
+
 def test_a_foreign_training_json(tmp_path: Path, serial: bytes) -> None:
     (tmp_path / "model.training").mkdir()
     (tmp_path / "model.training" / "training.json").write_text("[]")
