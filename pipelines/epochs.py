@@ -90,9 +90,8 @@ class Training:
     keep: str | None = None  # "best" by dev LAS, or "last"; best where there is dev data
     patience: int | None = None  # stop after so many epochs without a better dev LAS
     prune: float = 0.0  # averaged weights below this are left out of the model
-    job: str = field(
-        default_factory=partial(secrets.token_hex, 8), compare=False
-    )  # who the folder belongs to
+    # whose the folder is, as its training.json says; another run of the same training has another name
+    job: str = field(default_factory=partial(secrets.token_hex, 8), compare=False)
 
     def __post_init__(self) -> None:
         # workers may run in other folders
@@ -177,7 +176,7 @@ class Training:
     def check_job(self) -> None:
         """See to it that the folder still belongs to this training."""
         found = read_json(join(self.folder, "training.json"))
-        if found is None or found.get("job") != self.job:
+        if not isinstance(found, dict) or found.get("job") != self.job:
             raise CovingtonError(f"another training has taken {self.folder} meanwhile, or has finished it")
 
     def _clear(self) -> None:

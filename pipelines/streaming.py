@@ -49,6 +49,8 @@ Job = Callable[[], Shard]
 def is_one_file(output: str) -> bool:
     """Whether an OUTPUT is the name of one file, or of standard output, and not of a folder."""
     if is_sentence_file(output):
+        if is_local(output) and Path(output).is_dir():
+            raise OptionError(f"{output} is a folder, though its name is that of one file")
         return True
     ending = re.search(r"[^/](\.[A-Za-z]\w*)$", output)
     if ending and not (is_local(output) and Path(output).is_dir()):

@@ -195,9 +195,11 @@ def test_rejects_that_are_none_are_not_removed(folder: Path, small_model: str) -
         ("parse data -o o.conllu --confidence", "--confidence is kept in Parquet alone"),
         ("parse data -o o --format conllu --confidence", "--confidence is kept in Parquet alone"),
         ("parse data -o o.conllu --rejects -", "cannot go to standard output"),
+        ("parse data -o table.parquet", "is a folder, though its name"),
     ],
 )
 def test_wrong_calls(call: str, told: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "table.parquet").mkdir()
     assert main(call.split()) == 2
     assert told in capsys.readouterr().err
 
