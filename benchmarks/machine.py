@@ -70,7 +70,15 @@ def _version(name: str) -> str | None:
 
 
 def _commit() -> str | None:
-    done = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
+    """The commit, and whether anything but what a benchmark writes is not as it was committed."""
+    commit = _git("rev-parse", "--short", "HEAD")
+    made = ("benchmarks/RESULTS.md", "benchmarks/results.json", "benchmarks/results.svg", "docs/capacity.md")
+    changed = _git(
+        "status", "--porcelain", "--untracked-files=no", "--", ".", *(f":!{name}" for name in made)
     )
-    return done.stdout.strip() or None
+    return f"{commit}-dirty" if commit and changed else commit or None
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
