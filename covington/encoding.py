@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from covington import arrays
 from covington.arrays import list_lengths, numbers, validity
 from covington.errors import DataError
 from covington.sentences import Sentences, first_bad_tree
@@ -18,6 +19,7 @@ from covington.templates import WORD_ATTRIBUTES
 TAGS = ("upos", "xpos", "upos+xpos")
 #: columns that word attributes can come from
 COLUMNS = ("tokens", "upos", "xpos", "feats", "lemmas")
+_PLUS = arrays.strings(["+"])[0]
 
 
 def encode(
@@ -59,7 +61,7 @@ def _tags(batch: pa.RecordBatch, tag: str, lengths: Any) -> pa.StringArray | Non
     if len(found) == 1 or all(column is None for column in found):
         return found[0]
     columns = [pa.nulls(int(lengths.sum()), pa.string()) if column is None else column for column in found]
-    joined = pc.binary_join_element_wise(*columns, "+", null_handling="replace")
+    joined = pc.binary_join_element_wise(*columns, _PLUS, null_handling="replace")
     has_none = np.logical_and.reduce([~validity(column) for column in columns])
     return joined.take(numbers(np.arange(len(joined)), ~has_none)) if has_none.any() else joined
 
