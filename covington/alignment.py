@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from covington.arrays import Array, list_lengths
+from covington.encoding import word_counts
 from covington.errors import DataError
 
 
@@ -65,11 +65,6 @@ def _facing(gold: list[str | None], system: list[str | None], row: int, name: st
     if gold[row] in system[row + 1 :] and other not in gold[row + 1 :]:
         return f"faces sentence {other} in {name}, which gold does not have there"
     return f"faces sentence {other} in {name}: not the same sentences in order"
-
-
-def word_counts(batch: pa.RecordBatch) -> Array:
-    """How many words each sentence has."""
-    return list_lengths(batch.column("tokens"))
 
 
 def place(batch: pa.RecordBatch, row: int) -> dict[str, object]:

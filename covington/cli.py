@@ -110,7 +110,7 @@ def _run(
 
 
 def _check_names(parsed: argparse.Namespace, closed: set[str]) -> None:
-    """No command writes over a file that it reads, whatever names the two are given by."""
+    """Look at names before any work: none is empty, and nothing is written over what is read or written."""
     read, written = _names(parsed, READ), _names(parsed, WRITTEN)
     results = _names(parsed, ("output",))
     if "" in (*read, *written, *results):

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from covington.alignment import align, word_counts
+from covington.alignment import align
 from covington.atomic import atomic_file
+from covington.encoding import word_counts
 from covington.errors import DataError, OptionError
 from covington.evaluation import Counts, count, sentence_scores
 from covington.freezing import freeze

@@ -27,7 +27,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from covington.alignment import place, word_counts
+from covington.alignment import place
+from covington.encoding import word_counts
 from covington.errors import DataError
 from covington.tree_shape import BoolArray, IntArray, depth, projective, starts
 

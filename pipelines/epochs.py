@@ -248,7 +248,7 @@ class Training:
         """All of it in this process, without Beam, for one shard; `tell` gets the facts about every epoch."""
         assert self.shards == 1
         self.begin(overwrite)
-        with self.nothing_left_of_nothing():
+        with self.clearing_up_a_false_start():
             self.look()
             done = self.records()
             for record in done:
@@ -263,7 +263,7 @@ class Training:
             return self.finish()
 
     @contextlib.contextmanager
-    def nothing_left_of_nothing(self) -> Iterator[None]:
+    def clearing_up_a_false_start(self) -> Iterator[None]:
         """An error before the first epoch is complete leaves no folder behind: there is nothing to go on with."""
         try:
             yield

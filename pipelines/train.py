@@ -111,7 +111,7 @@ class TrainJob:
         self.runner.check()
         self.work.begin(self.overwrite)
         epochs = self.work.options.epochs
-        with self.work.nothing_left_of_nothing(), _Watch(self.work, tell):
+        with self.work.clearing_up_a_false_start(), _Watch(self.work, tell):
             while (done := len(self.work.records())) < epochs and not self.work.has_stopped(done + 1):
                 part = _TrainEpochs(self.work, min(done + MOST_EPOCHS, epochs))
                 self.runner.run(lambda pipeline, part=part: pipeline | part)  # type: ignore[misc]

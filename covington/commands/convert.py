@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from covington.errors import DataError, NothingReadError, OptionError
-from covington.listing import REJECTS, distinct, is_local, is_sentence_file, keep_apart, local_files, real
+from covington.listing import REJECTS, distinct, is_local, is_sentence_file, keep_apart, local_files
 from covington.parquet import parse_columns, write_parquet
 from covington.progress import many
 from covington.reading import is_parquet, read_sentences
@@ -56,8 +56,6 @@ def run(arguments: argparse.Namespace) -> int:
     conversion = Conversion(arguments.strict, not arguments.json)
     rejects = arguments.rejects or ("" if arguments.output == "-" else arguments.output + REJECTS)
     keep_apart(files, [arguments.output, rejects])
-    if rejects and real(rejects) == real(arguments.output):
-        raise OptionError(f"sentences and rejects cannot both go to {rejects}")
     nothing: NothingReadError | None = None
     with ExitStack() as stack:
         if rejects:

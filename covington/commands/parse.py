@@ -173,9 +173,8 @@ def _print_summary(report: Report, arguments: argparse.Namespace, seconds: float
     untagged = report.statistics.untagged if report.statistics else 0
     if arguments.output == "-" and not report.rejects and not untagged:
         return
-    speed = (
-        f" ({report.tokens / seconds:,.0f} tokens/s)" if report.tokens >= 100_000 else ""
-    )  # no start-up, but work
+    # of few words it would be the speed of starting up
+    speed = f" ({report.tokens / seconds:,.0f} tokens/s)" if report.tokens >= 100_000 else ""
     lines = [
         f"{many(report.sentences, 'sentence')}, {many(report.tokens, 'token')} in {clock(seconds)}{speed}"
         f" to {arguments.output}"
