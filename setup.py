@@ -9,7 +9,7 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-DEBUG = os.environ.get("COVINGTON_DEBUG") == "1"  # bounds checks, assertions, no optimisation
+DEBUG = os.environ.get("COVINGTON_DEBUG") == "1"  # bounds checks, little optimisation
 
 DIRECTIVES = {
     "language_level": 3,

@@ -7,6 +7,7 @@ not be looked up (pip-audit itself passes over those in silence and says that no
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,8 +51,9 @@ def main() -> int:
     try:
         dependencies = json.loads(done.stdout)["dependencies"]
     except (ValueError, KeyError):
-        dependencies = []
-        print(done.stderr.strip().splitlines()[-1:] or "pip-audit said nothing", file=sys.stderr)
+        told = (done.stderr.strip().splitlines() or ["pip-audit said nothing"])[-1]
+        print(told, file=sys.stderr)
+        return 3 if re.search("connect|timed out|resolve|HTTP", told, re.IGNORECASE) else 1
     code, lines = verdict(dependencies)
     print("\n".join(lines))
     return code

@@ -35,7 +35,7 @@ test-slow: worker
 fuzz: installed
 	$(SAY) "fuzzers with AddressSanitizer and UndefinedBehaviorSanitizer"
 	@if [ "$$(uname)" = Linux ] && command -v gcc >/dev/null 2>&1; then $(MAKE) fuzz EXECUTIONS=1000; \
-	    else echo "needs gcc on Linux: not run here"; fi
+	    else echo "fuzzers: they need gcc on Linux" | tee -a build/not-tested; fi
 
 # an engine that cannot be had on this machine is not tested, and that is said; what fails for another reason fails
 flink prism: worker
@@ -43,7 +43,7 @@ flink prism: worker
 	@code=0; .venv/bin/python -m tests.engines.fetch $@ || code=$$?; \
 	    case $$code in \
 	        0) $(MAKE) test-$@ ;; \
-	        3) echo "NOT TESTED: $@ cannot be had here, for the reason above" ;; \
+	        3) echo "$@: it cannot be had here" | tee -a build/not-tested ;; \
 	        *) exit $$code ;; \
 	    esac
 

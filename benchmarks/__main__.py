@@ -97,10 +97,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "growth": lambda: growth.measure(corpora, scale, trained, work),
     }
     place = folder / "results.json"
-    results = _earlier(place) if set(arguments.only) != set(SECTIONS) else {}
-    results["format"] = FORMAT
-    results["scale"], results["corpus"] = asdict(scale), corpora.name
-    results["quick"] = arguments.quick
+    same = {"format": FORMAT, "corpus": corpora.name, "quick": arguments.quick}
+    results = _earlier(place, same) if set(arguments.only) != set(SECTIONS) else same
     results["models"] = {
         name: {key: value for key, value in facts.items() if key != "path"} for name, facts in trained.items()
     }
@@ -108,16 +106,16 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         tell(part)
         conditions = about | {"load before": os.getloadavg()[0], "begun": machine.now()}
         conditions["repetitions"] = scale.repetitions
-        results[part] = measures[part]() | {"machine": conditions}
+        results[part] = measures[part]() | {"machine": conditions, "scale": asdict(scale)}
         # after every part: what was measured is kept, whatever happens to the next one
         place.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return results
 
 
-def _earlier(place: Path) -> dict[str, Any]:
-    """What another run found, if it was written by the same version of this benchmark."""
+def _earlier(place: Path, same: dict[str, Any]) -> dict[str, Any]:
+    """What another run found, if it measured the same things with the same version of this benchmark."""
     found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
-    return found if found.get("format") == FORMAT else {}
+    return found if same.items() <= found.items() else same
 
 
 def output_folder(arguments: argparse.Namespace) -> Path:

@@ -32,11 +32,14 @@ def lines(results: dict[str, Any]) -> list[str]:
     ways = results["endtoend"]["ways"]
     about = results["endtoend"]["machine"]
     speeds = {model: _speed(ways, model) for model in ("paper", "rich")}
-    caution = [] if machine.is_quiet(about) else ["**The machine was not quiet when this was measured.**", ""]
+    growth = results["growth"]["machine"]
+    is_quiet = machine.is_quiet(about) and machine.is_quiet(growth)
+    caution = [] if is_quiet else ["**The machine was not quiet when this was measured.**", ""]
     found = [
         f"Measured: {results['corpus']}, {next(iter(ways.values()))['tokens']:,} tokens end to end, commit"
         f" {about['commit']}, {about['processor']}, {about['cores']} cores, {about['begun']}, load"
-        f" {about['load before']:.1f} at the start.",
+        f" {about['load before']:.1f} at the start. Memory and sentence length: commit {growth['commit']},"
+        f" {growth['begun']}, load {growth['load before']:.1f}.",
         "",
         *caution,
         "| model | tokens per CPU-second, end to end, Beam's set-up taken off | × 3600 = tokens per core-hour |"

@@ -10,7 +10,8 @@ from typing import Any
 
 from benchmarks.corpora import Corpora, batches, first_tokens
 from benchmarks.settings import Scale
-from benchmarks.timing import ROOT, Probe, alternate, spread, tell, timed
+from benchmarks.timing import Probe, alternate, spread, tell, timed
+from covington.comparison import code_fingerprint
 from covington.freezing import freeze
 from covington.options import TrainingOptions
 from covington.oracle import ORACLES
@@ -104,8 +105,6 @@ def measure(corpora: Corpora, scale: Scale) -> dict[str, Any]:
 def _key(corpus: Path, options: dict[str, Any], epochs: int) -> str:
     """Changes with the data, the options and all code that a model depends on."""
     digest = hashlib.sha256(json.dumps([options, epochs], sort_keys=True).encode())
-    code = [path for path in (ROOT / "covington").iterdir() if path.suffix in (".pyx", ".pxd")]
-    names = ("training", "templates", "encoding", "model_file")
-    for path in sorted({corpus, *code, *(ROOT / "covington" / f"{name}.py" for name in names)}):
-        digest.update(path.read_bytes())
+    digest.update(code_fingerprint().encode())
+    digest.update(corpus.read_bytes())
     return digest.hexdigest()[:12]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from covington.encoding import word_counts
-from covington.errors import DataError
+from covington.places import data_error
 
 
 def align(
@@ -26,9 +26,9 @@ def align(
         left = left.slice(rows) if rows < left.num_rows else next(golds, None)
         right = right.slice(rows) if rows < right.num_rows else next(systems, None)
     if left is not None:
-        raise _error(left, 0, f"is missing in {name}, which ends before it")
+        raise data_error(left, 0, f"is missing in {name}, which ends before it")
     if right is not None:
-        raise _error(right, 0, f"stands in {name} after the last gold sentence")
+        raise data_error(right, 0, f"stands in {name} after the last gold sentence")
 
 
 def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -41,18 +41,18 @@ def check_pair(gold: pa.RecordBatch, system: pa.RecordBatch, name: str = "the sy
     other = pc.fill_null(pc.not_equal(*ids), False)  # an id that only one side has is no contradiction
     row = _first(other)
     if row is not None:
-        raise _error(gold, row, _facing(ids[0].to_pylist(), ids[1].to_pylist(), row, name))
+        raise data_error(gold, row, _facing(ids[0].to_pylist(), ids[1].to_pylist(), row, name))
     counts = [word_counts(batch) for batch in (gold, system)]
     row = _first(counts[0] != counts[1])
     if row is not None:
-        raise _error(gold, row, f"has {counts[0][row]} words, but {counts[1][row]} in {name}")
+        raise data_error(gold, row, f"has {counts[0][row]} words, but {counts[1][row]} in {name}")
     words = [gold.column("tokens").flatten(), system.column("tokens").flatten()]
     word = _first(pc.fill_null(pc.not_equal(*words), True))
     if word is not None:
         ends = np.cumsum(counts[0])
         row = int(np.searchsorted(ends, word, side="right"))
         number = word - int(ends[row] - counts[0][row]) + 1
-        raise _error(gold, row, f"word {number} is {words[0][word]} here and {words[1][word]} in {name}")
+        raise data_error(gold, row, f"word {number} is {words[0][word]} here and {words[1][word]} in {name}")
 
 
 def _facing(gold: list[str | None], system: list[str | None], row: int, name: str) -> str:
@@ -67,11 +67,6 @@ def _facing(gold: list[str | None], system: list[str | None], row: int, name: st
     return f"faces sentence {other} in {name}: not the same sentences in order"
 
 
-def place(batch: pa.RecordBatch, row: int) -> dict[str, object]:
-    """The source, line and sent_id of a sentence, as DataError takes them."""
-    return {key: _column(batch, key)[row].as_py() for key in ("source", "line", "sent_id")}
-
-
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     if name in batch.schema.names:
         return batch.column(name)
@@ -81,15 +76,3 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
 def _first(different: object) -> int | None:
     found = np.flatnonzero(np.asarray(different))
     return int(found[0]) if len(found) else None
-
-
-def _error(batch: pa.RecordBatch, row: int, reason: str) -> DataError:
-    where = place(batch, row)
-    if where["sent_id"] is None:
-        reason = f"sentence {_number(batch, row)} {reason}"
-    return DataError(reason, **where)  # type: ignore[arg-type]
-
-
-def _number(batch: pa.RecordBatch, row: int) -> object:
-    position = _column(batch, "position")[row].as_py()
-    return row + 1 if position is None else position + 1

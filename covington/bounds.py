@@ -76,7 +76,7 @@ def collect(batches: Iterable[pa.RecordBatch], options: TrainingOptions, limit: 
         if recorder.count == limit:
             break
     lengths = np.concatenate([encoding.word_counts(batch) for batch in batches])
-    gold = np.concatenate([encoding.gold_heads(batch, encoding.word_counts(batch)) for batch in batches])
+    gold = np.concatenate([encoding.heads_of(batch, encoding.word_counts(batch)) for batch in batches])
     gold_start = np.concatenate(([0], np.cumsum(lengths)))
     return Configurations(gold.astype(np.int32), gold_start.astype(np.int64), *recorder.arrays())
 

@@ -29,7 +29,7 @@ COMMANDS = {
 }
 
 # arguments that name files, in all commands
-READ = ("input", "inputs", "gold", "system", "treebank", "dev")
+READ = ("input", "inputs", "gold", "system", "treebank", "dev")  # of compare, a system is no file
 WRITTEN = ("json", "html", "markdown", "rejects")  # besides the output
 
 
@@ -72,6 +72,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         return _complain(f"{error.filename or 'input/output'}: {error.strerror or error}", 1)
+    except MemoryError:
+        return _complain("there is not enough memory", 1)
     except KeyboardInterrupt:
         return _complain("stopped", 130)
 
@@ -111,10 +113,14 @@ def _run(
 
 def _check_names(parsed: argparse.Namespace, closed: set[str]) -> None:
     """Look at names before any work: none is empty, and nothing is written over what is read or written."""
-    read, written = _names(parsed, READ), _names(parsed, WRITTEN)
+    read = _names(parsed, [name for name in READ if (parsed.command, name) != ("compare", "system")])
+    written = _names(parsed, WRITTEN)
     results = _names(parsed, ("output",))
     if "" in (*read, *written, *results):
         raise OptionError("a file has an empty name")
+    for name in _names(parsed, ("name",)):
+        if (shown := name.encode(errors="surrogateescape").decode(errors="backslashreplace")) != name:
+            raise OptionError(f"the name {shown} is not in UTF-8")
     for names, stream, name in ((read, "stdin", "input"), ((*written, *results), "stdout", "output")):
         if "-" in names and stream in closed:
             raise OptionError(f"standard {name} is closed")

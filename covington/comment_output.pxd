@@ -21,7 +21,7 @@ cdef inline int end_line(Output* output) noexcept nogil:
     return put_byte(output, c"\n")
 
 
-cdef inline int put_text(Output* output, const char* prefix, StringView* values, Py_ssize_t place) noexcept nogil:
+cdef inline int put_line(Output* output, const char* prefix, StringView* values, Py_ssize_t place) noexcept nogil:
     """A comment line of a prefix and a value; nothing for a null."""
     cdef const char* start
     cdef Py_ssize_t size
@@ -36,6 +36,29 @@ cdef inline int put_text(Output* output, const char* prefix, StringView* values,
     if trouble == 0 and size:
         trouble = put(output, start, size)
     return trouble if trouble else end_line(output)
+
+
+cdef inline int put_text(Output* output, StringView* texts, Py_ssize_t row) noexcept nogil:
+    """The line with the text of a sentence; a line break in it is a space like any other."""
+    cdef const char* prefix = b"# text = "
+    cdef Py_ssize_t at, size
+    cdef bint is_end = True         # would a carriage return be part of a line break?
+    cdef int trouble
+    if not has(texts, row):
+        return 0
+    size = texts.offsets[row + 1] - texts.offsets[row]
+    trouble = put(output, prefix, <Py_ssize_t>strlen(prefix))
+    if trouble == 0 and size:
+        trouble = put(output, texts.data + texts.offsets[row], size)
+    if trouble:
+        return trouble
+    for at in range(output.size - 1, output.size - size - 1, -1):
+        if output.block.data[at] == c"\n" or (output.block.data[at] == c"\r" and is_end):
+            output.block.data[at] = c" "
+            is_end = True
+        else:
+            is_end = False
+    return end_line(output)
 
 
 cdef inline bint is_marker(StringView* values, Py_ssize_t place, const char* marker) noexcept nogil:
@@ -66,23 +89,23 @@ cdef inline int put_comments(
         sent_id &= not gives(comments, place, b"__SENT_ID__", b"sent_id")
         text &= not gives(comments, place, b"__TEXT__", b"text")
     if sent_id:
-        trouble = put_text(output, b"# sent_id = ", sent_ids, row)
+        trouble = put_line(output, b"# sent_id = ", sent_ids, row)
     if text and trouble == 0:
-        trouble = put_text(output, b"# text = ", texts, row)
+        trouble = put_text(output, texts, row)
     for place in range(first, last):
         if trouble:
             return trouble
         if not has(comments, place):
             continue
         if is_marker(comments, place, b"__SENT_ID__"):
-            trouble = put_text(output, b"# sent_id = ", sent_ids, row)
+            trouble = put_line(output, b"# sent_id = ", sent_ids, row)
         elif is_marker(comments, place, b"__TEXT__"):
-            trouble = put_text(output, b"# text = ", texts, row)
+            trouble = put_text(output, texts, row)
         elif (
             comments.offsets[place] < comments.offsets[place + 1]
             and comments.data[comments.offsets[place]] == c"#"
         ):
-            trouble = put_text(output, b"", comments, place)
+            trouble = put_line(output, b"", comments, place)
         else:
-            trouble = put_text(output, b"# ", comments, place)
+            trouble = put_line(output, b"# ", comments, place)
     return trouble

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ import pyarrow as pa
 from covington.alignment import align
 from covington.atomic import atomic_file
 from covington.encoding import word_counts
-from covington.errors import DataError, OptionError
+from covington.errors import DataError, JobError, OptionError
 from covington.evaluation import Counts, count, sentence_scores
 from covington.freezing import freeze
 from covington.options import TrainingOptions
@@ -53,7 +54,7 @@ NOT_IN_A_RUN = (
         "conllu",
     ),
     *("drawing", "errors", "evaluation_report", "exact", "listing", "loss_search", "model_file", "parquet"),
-    *("plots", "progress", "reading", "recording", "reject", "report", "scores", "search_bounds"),
+    *("places", "plots", "progress", "reading", "recording", "reject", "report", "scores", "search_bounds"),
     *("significance", "token_lists", "trace_page", "tracing", "treebanks", "trees.", "walk", "writing"),
 )
 
@@ -275,6 +276,11 @@ def make(
                     result = future.result()
                     results[result["key"]] = result
                     told(result, False)
+        except BrokenProcessPool:
+            raise JobError(
+                "a process of the comparison was killed, perhaps for want of memory; what is finished is kept, so"
+                " the same command goes on from there, with fewer --jobs if need be"
+            ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in set(multiprocessing.active_children()) - others:

@@ -14,10 +14,12 @@ Summary = dict[str, Any]
 
 def results_note(summary: Summary) -> str:
     seeds = f"mean ± deviation of {summary['seeds']} seeds" if summary["seeds"] > 1 else "one seed"
+    note = f"UAS and LAS on the {summary['part']} sets, punctuation included, {seeds}."
+    if not any(system["kind"] == "static" for system in summary["systems"]):
+        return f"{note} The next table says which differences are significant."
     return (
-        f"UAS and LAS on the {summary['part']} sets, punctuation included, {seeds}. Significant improvements "
-        f"(paired approximate randomisation, α = {summary['alpha']}) are marked * if only over the "
-        "static oracle, † if over the opposite dynamic oracle too."
+        f"{note} Significant improvements (paired approximate randomisation, α = {summary['alpha']}) are marked * if"
+        " only over the static oracle, † if over the opposite dynamic oracle too."
     )
 
 

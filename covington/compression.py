@@ -6,15 +6,16 @@ import bz2
 import gzip
 import lzma
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import pyarrow as pa
 
 from covington.errors import DataError
 
-# first bytes → kind; compressions have pyarrow's names, whose decompressors run outside the interpreter, but not for xz
+# first bytes → kind; compressions have pyarrow's names
 _MAGIC = {
     b"PAR1": "parquet",
     b"\x1f\x8b": "gzip",
@@ -27,6 +28,8 @@ _PROMISES = (".parquet", ".gz", ".bz2", ".zst", ".xz")
 
 PIECE = 1 << 22  # bytes read at a time
 XZ_MEMORY = 256 << 20  # bytes; the highest preset of xz needs 65 MB
+_PACKED = 1 << 16  # bytes unpacked at a time
+_WITH_GZIP_HEADER = 16 + zlib.MAX_WBITS
 
 
 class Joined:
@@ -52,40 +55,51 @@ class Joined:
         pass
 
 
-class Xz:
-    """The text of xz data; a file that wants a dictionary of gigabytes is refused."""
+class Members:
+    """The text of gzip or xz data, which may be several members one after the other, with zeros after each.
 
-    def __init__(self, packed: IO[bytes]) -> None:
-        self._packed = packed
-        self._decompressor: lzma.LZMADecompressor | None = None
+    An xz file that wants a dictionary of gigabytes is refused.
+    """
+
+    def __init__(self, packed: IO[bytes], method: str) -> None:
+        self._packed, self._is_gzip = packed, method == "gzip"
+        self._member: Any = None  # its decompressor, or None between members
         self._waiting = b""  # packed bytes that no decompressor has seen
 
     def read(self, size: int) -> bytes:
         while True:
-            if self._decompressor is None and not self._begin():
+            if self._member is None and not self._begin():
                 return b""
-            assert self._decompressor is not None
-            if self._decompressor.needs_input:
-                waiting = self._waiting or self._packed.read(1 << 16)
-                if not waiting:
-                    raise EOFError("it ends too early")
-            else:
-                waiting = b""
-            data, self._waiting = self._decompressor.decompress(waiting, size), b""
-            if self._decompressor.eof:
-                self._waiting, self._decompressor = self._decompressor.unused_data, None
+            data = self._unpacked(size)
+            if self._member.eof:
+                self._waiting, self._member = self._member.unused_data, None
             if data:
                 return data
 
+    def _unpacked(self, size: int) -> bytes:
+        """The next bytes of the member; an xz decompressor may still have some without being given more."""
+        packed = b""
+        if self._is_gzip or self._member.needs_input:
+            packed = self._waiting or self._packed.read(_PACKED)
+            if not packed:
+                raise EOFError("it ends too early")
+        data: bytes = self._member.decompress(packed, size)
+        self._waiting = self._member.unconsumed_tail if self._is_gzip else b""
+        return data
+
     def _begin(self) -> bool:
-        """Start the next stream of the file, if there is one; zeros may stand between two."""
+        """Start the next member of the file, if there is one."""
         while not (waiting := self._waiting.lstrip(b"\0")):
-            waiting = self._packed.read(1 << 16)
+            waiting = self._packed.read(_PACKED)
             if not waiting:
                 return False
             self._waiting = waiting
         self._waiting = waiting
-        self._decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+        self._member = (
+            zlib.decompressobj(_WITH_GZIP_HEADER)
+            if self._is_gzip
+            else lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+        )
         return True
 
 
@@ -123,8 +137,8 @@ def kind_of(opening: bytes, name: str) -> str:
 def _unpacked(stream: IO[bytes], method: str | None) -> IO[bytes]:
     if method is None:
         return stream
-    if method == "xz":
-        return cast(IO[bytes], Xz(stream))
+    if method in ("gzip", "xz"):
+        return cast(IO[bytes], Members(stream, method))
     return cast(IO[bytes], pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), method))
 
 
@@ -145,7 +159,7 @@ def decompressed(stream: IO[bytes], name: str, is_file: bool = True) -> Iterator
                 )
             is_first = False
             yield piece
-    except (EOFError, lzma.LZMAError, pa.ArrowException, OSError) as error:
+    except (EOFError, lzma.LZMAError, zlib.error, pa.ArrowException, OSError) as error:
         if method is None:
             raise
         raise DataError(f"the {method} data is damaged or cut short ({error})", source=name) from None

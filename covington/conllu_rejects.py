@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -44,6 +45,15 @@ def reason(trouble: int, value: bytes, detail: int, words: int) -> str:
         "not valid UTF-8",
         REASON,
     )[trouble]
+
+
+def row_reject(row: pa.RecordBatch, reason: str) -> Reject:
+    """The reject that one row of the SENTENCE schema becomes; its raw text is JSON."""
+    content = {name: column[0].as_py() for name, column in zip(row.schema.names, row.columns, strict=True)}
+    raw = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+    return Reject(
+        content["source"] or "", content["line"], content["position"] or 0, content["sent_id"], reason, raw
+    )
 
 
 def reject_batch(rejects: Iterable[Reject]) -> pa.RecordBatch:

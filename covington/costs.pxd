@@ -45,5 +45,5 @@ cdef struct Costs:
 cdef void index_gold(Gold *gold, int first) noexcept nogil
 cdef void static_costs(Costs *costs, const Gold *gold, const Focus *at) noexcept nogil
 cdef void monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, Scratch *scratch) noexcept nogil
-cdef void non_monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, int oracle,
+cdef void non_monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, int oracle, bint complete,
                               Scratch *scratch) noexcept nogil

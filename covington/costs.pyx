@@ -175,9 +175,12 @@ cdef int64_t cycles_after(const Gold *gold, const Focus *at, int transition, int
     return count_cycles(gold.n, scratch.head, gold.head, i, j, oracle == PC_UPPER, limit, scratch)
 
 
-cdef void non_monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, int oracle,
+cdef void non_monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, int oracle, bint complete,
                               Scratch *scratch) noexcept nogil:
-    """The bound on the loss after each transition; cycles are looked for only where there can be one."""
+    """The bound on the loss after each transition; cycles are looked for only where there can be one.
+
+    Unless it is to be complete, the bound of a transition that cannot be optimal may come out too low.
+    """
     cdef int i = at.i, j = at.j, word, transition, dependent, head
     cdef int32_t loss, lower[4]
     cdef int32_t lost_left, lost_right
@@ -225,7 +228,7 @@ cdef void non_monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, i
                 costs.loss[transition] += <int32_t>cycles_after(gold, at, transition, oracle, CYCLE_LIMIT, scratch)
     else:
         for transition in range(2, 4):
-            if lower[transition] > costs.best or lower[transition] == FORBIDDEN:
+            if lower[transition] == FORBIDDEN or (lower[transition] > costs.best and not complete):
                 continue            # it cannot win, with or without cycles
             dependent, head = (i, j) if transition == LEFT_ARC else (j, i)
             if (costs.left_is_gold if transition == LEFT_ARC else costs.right_is_gold) or head < 1:
@@ -315,5 +318,5 @@ def transition_costs(heads, gold, int i, int j, bint explicit_root, int oracle):
     elif oracle == MONOTONIC:
         monotonic_costs(&costs, &case.gold, &case.at, &case.scratch)
     else:
-        non_monotonic_costs(&costs, &case.gold, &case.at, oracle, &case.scratch)
+        non_monotonic_costs(&costs, &case.gold, &case.at, oracle, True, &case.scratch)
     return [None if loss == FORBIDDEN else loss for loss in costs.loss]

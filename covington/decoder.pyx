@@ -460,10 +460,13 @@ cdef class Decoder:
                     self.counts[REPAIRS_HARMFUL] += 1
 
     cdef void finish(self, Lane *lane, float *margins) noexcept nogil:
-        """Make a tree of the forest: words without a head hang from the root, or from its one dependent."""
+        """Make a tree of the forest: words without a head hang from the root, or from its one dependent.
+
+        That one is the first that the parser has attached to the root, or else the first without a head.
+        """
         cdef int word, root = 0
         for word in range(lane.c.n, 0, -1):
-            if lane.c.head[word] <= 0:
+            if lane.c.head[word] <= 0 and (root == 0 or lane.c.head[word] >= lane.c.head[root]):
                 root = word
         for word in range(1, lane.c.n + 1):
             if lane.c.head[word] > 0:

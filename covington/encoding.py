@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from covington import arrays
 from covington.arrays import list_lengths, numbers, validity
 from covington.errors import DataError
+from covington.places import data_error
 from covington.sentences import Sentences, first_bad_tree
 from covington.templates import WORD_ATTRIBUTES
 
@@ -35,7 +36,7 @@ def encode(
     }
     if labels is None:
         return Sentences(attributes, offsets, columns)
-    heads = gold_heads(batch, lengths)
+    heads = heads_of(batch, lengths)
     _check_trees(batch, offsets, heads)
     return Sentences(attributes, offsets, columns, heads, _gold_labels(batch, lengths, labels))
 
@@ -49,10 +50,10 @@ def word_counts(batch: pa.RecordBatch) -> Any:
 
 def strings(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.StringArray | None:
     """A list column as one string per word; None where the data has no such column or nothing in it."""
-    flat = _flat(batch, name, lengths)
-    if flat is None or flat.null_count == len(flat):
+    found = per_word(batch, name, lengths)
+    if found is None or found.null_count == len(found):
         return None
-    return flat if flat.type == pa.string() else flat.cast(pa.string())
+    return found if found.type == pa.string() else found.cast(pa.string())
 
 
 def _tags(batch: pa.RecordBatch, tag: str, lengths: Any) -> pa.StringArray | None:
@@ -85,12 +86,12 @@ def has_column(batch: pa.RecordBatch, name: str) -> bool:
     return strings(batch, name, word_counts(batch)) is not None
 
 
-def gold_heads(batch: pa.RecordBatch, lengths: Any) -> Any:
+def heads_of(batch: pa.RecordBatch, lengths: Any) -> Any:
     """The heads as int32; -1 where there is none."""
-    flat = _flat(batch, "head", lengths)
-    if flat is None:
+    found = per_word(batch, "head", lengths)
+    if found is None:
         return np.full(int(lengths.sum()), -1, dtype=np.int32)
-    return np.asarray(pc.fill_null(flat.cast(pa.int32()), -1))
+    return arrays.to_numpy(found.cast(pa.int32()), -1)
 
 
 def _gold_labels(batch: pa.RecordBatch, lengths: Any, labels: Sequence[str]) -> Any:
@@ -99,11 +100,11 @@ def _gold_labels(batch: pa.RecordBatch, lengths: Any, labels: Sequence[str]) -> 
         if lengths.any():
             raise DataError("the training data has no labels (column 'deprel')")
         return np.empty(0, dtype=np.int32)
-    numbers = pc.index_in(flat, value_set=pa.array(labels, pa.string()))
-    if numbers.null_count:
-        sentence, word = _place(lengths, int(np.asarray(numbers.is_null()).argmax()))
-        raise _error(batch, sentence, f"word {word} has no label that the model knows (column 'deprel')")
-    return np.asarray(numbers)
+    found = pc.index_in(flat, value_set=arrays.strings(labels))
+    if found.null_count:
+        sentence, word = _place(lengths, int(validity(found).argmin()))
+        raise data_error(batch, sentence, f"word {word} has no label that the model knows (column 'deprel')")
+    return arrays.to_numpy(found, -1)
 
 
 def _check_trees(batch: pa.RecordBatch, offsets: Any, heads: Any) -> None:
@@ -112,11 +113,11 @@ def _check_trees(batch: pa.RecordBatch, offsets: Any, heads: Any) -> None:
         sentence, word, reason = bad
         head = heads[offsets[sentence] + word - 1]
         what = f"head {head} of word {word} is {reason}" if head >= 0 else f"word {word} has no head"
-        raise _error(batch, sentence, f"not a tree: {what} (column 'head')")
+        raise data_error(batch, sentence, f"not a tree: {what} (column 'head')")
 
 
-def _flat(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.Array | None:
-    """The values of a list column, one per word; rows without a list get nulls."""
+def per_word(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.Array | None:
+    """The values of a list column, one per word; rows without a list get nulls. None if there is no such column."""
     if name not in batch.schema.names or pa.types.is_null(batch.schema.field(name).type):
         return None
     column = batch.column(name)
@@ -127,7 +128,7 @@ def _flat(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.Array | None:
     wrong = (found != lengths) & (found != 0)
     if wrong.any():
         sentence = int(wrong.argmax())
-        raise _error(
+        raise data_error(
             batch, sentence, f"column {name!r} has {found[sentence]} values for {lengths[sentence]} words"
         )
     known = np.repeat(found == lengths, lengths)
@@ -139,16 +140,3 @@ def _place(lengths: Any, token: int) -> tuple[int, int]:
     ends = np.cumsum(lengths)
     sentence = int(np.searchsorted(ends, token, side="right"))
     return sentence, token - int(ends[sentence] - lengths[sentence]) + 1
-
-
-def _error(batch: pa.RecordBatch, sentence: int, reason: str) -> DataError:
-    def value(name: str) -> Any:
-        return batch.column(name)[sentence].as_py() if name in batch.schema.names else None
-
-    sent_id = value("sent_id")
-    return DataError(
-        reason,
-        source=value("source"),
-        line=value("line"),
-        sent_id=sent_id if sent_id is not None else f"number {sentence + 1} of its batch",
-    )

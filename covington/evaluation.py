@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from covington.alignment import place
-from covington.encoding import word_counts
+from covington.arrays import repeated, to_numpy
+from covington.encoding import heads_of, strings, word_counts
 from covington.errors import DataError
+from covington.places import data_error
 from covington.tree_shape import BoolArray, IntArray, depth, projective, starts
 
 CONTENT_RELATIONS = {
@@ -148,6 +148,10 @@ class Counts:
         return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}
 
     @property
+    def words(self) -> int:
+        return int(self.attachment[ALL][WORDS])
+
+    @property
     def attachment_scores(self) -> dict[str, float]:
         """UAS and LAS of all words, of which there must be some, in percent."""
         row = self.attachment[ALL]
@@ -239,28 +243,15 @@ def sentence_scores(gold: pa.RecordBatch, system: pa.RecordBatch) -> IntArray:
     return np.stack([lengths, _per_sentence(right, lengths), _per_sentence(both, lengths)], axis=1)
 
 
-def _flat(batch: pa.RecordBatch, name: str, lengths: IntArray) -> pa.Array:
-    """A column of lists as one array with a value or null for every word; a list may be missing whole."""
-    column = batch.column(name)
-    counts = pc.list_value_length(column).fill_null(-1).to_numpy(zero_copy_only=False)
-    if np.array_equal(counts, lengths):
-        return column.flatten()
-    wrong = np.flatnonzero((counts != lengths) & (counts >= 0))
-    if len(wrong):
-        reason = f"{counts[wrong[0]]} values in column {name} for {lengths[wrong[0]]} words"
-        raise DataError(reason, **place(batch, int(wrong[0])))  # type: ignore[arg-type]
-    known = np.repeat(counts >= 0, lengths)
-    taken = np.where(known, np.cumsum(known) - 1, 0)
-    return column.flatten().take(pa.array(taken, mask=~known))
-
-
 def _words(batch: pa.RecordBatch, name: str, lengths: IntArray) -> pa.Array:
-    return _flat(batch, name, lengths).fill_null("_")
+    """One string per word, `_` where there is none."""
+    found = strings(batch, name, lengths)
+    return repeated("_", int(lengths.sum())) if found is None else found.fill_null("_")
 
 
 def _heads(batch: pa.RecordBatch, lengths: IntArray, known: bool) -> IntArray:
     """Heads as numbers; a missing one is −1, and an error where it must be known."""
-    head: IntArray = np.asarray(pc.cast(_flat(batch, "head", lengths), pa.int64()).fill_null(-1))
+    head: IntArray = heads_of(batch, lengths).astype(np.int64)
     if known and (head < 0).any():
         raise _bad(batch, lengths, head < 0, "a word has no head, so this cannot serve as gold")
     outside = head > np.repeat(lengths, lengths)
@@ -271,7 +262,7 @@ def _heads(batch: pa.RecordBatch, lengths: IntArray, known: bool) -> IntArray:
 
 def _bad(batch: pa.RecordBatch, lengths: IntArray, wrong: BoolArray, reason: str) -> DataError:
     row = int(np.searchsorted(np.cumsum(lengths), np.flatnonzero(wrong)[0], side="right"))
-    return DataError(reason, **place(batch, row))  # type: ignore[arg-type]
+    return data_error(batch, row, reason)
 
 
 def _encode(columns: list[pa.Array]) -> tuple[list[IntArray], list[str]]:
@@ -281,7 +272,7 @@ def _encode(columns: list[pa.Array]) -> tuple[list[IntArray], list[str]]:
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.zeros(max(len(names), 1), np.int64)
     rank[order] = np.arange(len(order))
-    codes = rank[np.asarray(encoded.indices)]
+    codes = rank[to_numpy(encoded.indices, 0)]
     cuts = np.cumsum([len(column) for column in columns])[:-1]
     return np.split(codes, cuts), [names[place] for place in order]
 

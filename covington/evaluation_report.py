@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from covington.progress import many
 from covington.scores import sentence_length_name
 
 Scores = dict[str, Any]
+
+COMMON = 20  # arcs of a bin that a fine curve shows
 
 #: Title of a column, and where its number is found in the scores of a system.
 COLUMNS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -30,7 +33,7 @@ COLUMNS: tuple[tuple[str, tuple[str, ...]], ...] = (
 READING = (
     "UAS: words with the right head; LAS: with the right label too; labels whole, punctuation included. "
     "label: right label whatever the head. CLAS: F1 over content words. exact: sentences all right. "
-    "root: root words found. no punct.: without words tagged PUNCT. "
+    "root: root words found. no punct.: without words that gold tags PUNCT, – if it has none. "
     "CoNLL18: as in the shared task of 2018, subtypes of labels cut off."
 )
 
@@ -173,16 +176,19 @@ def best_cells(rows: Sequence[Sequence[object]]) -> list[tuple[int, int]]:
     return best
 
 
-def _curve(systems: list[Scores], where: str, measure: str, keys: list[str]) -> list[Series]:
+def _curve(systems: list[Scores], where: str, measure: str, keys: list[str], least: int = 1) -> list[Series]:
+    """A measure of all systems; no point where one has fewer arcs than `least`."""
     series = []
     for system in systems:
-        found = {row["key"]: row[measure] for row in system[where]}
+        found = {row["key"]: row[measure] for row in system[where] if row["system"] >= least}
         series.append(Series(system["name"], [found.get(key) for key in keys]))
     return series
 
 
-def _keys(systems: list[Scores], where: str, at_least: int = 1, leave: tuple[str, ...] = ()) -> list[str]:
-    return [row["key"] for row in systems[0][where] if row["gold"] >= at_least and row["key"] not in leave]
+def _common(systems: list[Scores], where: str) -> list[str]:
+    """The bins of a fine curve up to the first that is rare in gold; arcs from the root have no length."""
+    rows = [row for row in systems[0][where] if row["key"] != "root"]
+    return [row["key"] for row in itertools.takewhile(lambda row: row["gold"] >= COMMON, rows)]
 
 
 def _without_gaps(lengths: list[str]) -> list[str]:
@@ -193,9 +199,8 @@ def _without_gaps(lengths: list[str]) -> list[str]:
 
 
 def _curves(systems: list[Scores]) -> str:
-    groups = _keys(systems, "by_arc_length", leave=("root",))
-    fine = _keys(systems, "by_arc_length_fine", 20, leave=("root",))
-    depths = _keys(systems, "by_root_distance", 20)
+    groups = [row["key"] for row in systems[0]["by_arc_length"] if row["gold"] and row["key"] != "root"]
+    fine, depths = (_common(systems, where) for where in ("by_arc_length_fine", "by_root_distance"))
     histogram = systems[0]["sentences_by_length"]
     lengths = _without_gaps([*histogram])
     precision, recall = (_curve(systems, "by_arc_length", score, groups) for score in ("precision", "recall"))
@@ -207,10 +212,10 @@ def _curves(systems: list[Scores]) -> str:
         ("Recall by arc length", line_plot(
             recall, groups, x_label=arc, y_label="recall", y_range=both)),
         ("Precision, every length", line_plot(
-            _curve(systems, "by_arc_length_fine", "precision", fine), fine, x_label=arc,
+            _curve(systems, "by_arc_length_fine", "precision", fine, COMMON), fine, x_label=arc,
             y_label="precision")),
         ("Precision by distance to the root", line_plot(
-            _curve(systems, "by_root_distance", "precision", depths), depths, x_label="arcs to the root",
+            _curve(systems, "by_root_distance", "precision", depths, COMMON), depths, x_label="arcs to the root",
             y_label="precision")),
         ("LAS by sentence length", line_plot(
             _curve(systems, "by_sentence_length", "labelled_recall", lengths), lengths, x_label=words,
@@ -221,8 +226,8 @@ def _curves(systems: list[Scores]) -> str:
     ]  # fmt: skip
     note = (
         "Precision: of the arcs of this length in the system's trees, how many are right. "
-        "Recall: of those in gold, how many were found. Labels do not count, nor do arcs from the root. "
-        "Bins with fewer than twenty gold arcs are left out of the fine curves."
+        "Recall: of those in gold, how many were found. Labels do not count; arcs from the root have no length. "
+        f"Fine curves end where gold has fewer than {COMMON} arcs, and have no point where a system has."
     )
     return report.section("Where the errors are", report.plots(drawn), note=note)
 

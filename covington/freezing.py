@@ -44,6 +44,7 @@ def freeze(
         "templates": found.templates(options),
         "labels": found.label_list,
         "root_label": found.root_label,
+        "many_roots": found.many_roots,
         "scale": scale,
         "features": int(np.count_nonzero(frozen["common"][:, :7]) + np.count_nonzero(frozen["rare"][:, :4])),
         "prune": prune,

@@ -2,7 +2,8 @@
 
 Few features are common and many are rare, so there are two tables of 64-byte buckets. A bucket of the *common* one has
 seven fingerprints (32 bits of the key) and where the weights of these features are: in a *dense* row with one for every
-class, or in a *sparse* row of pairs (class, weight). A bucket of the *rare* table, for features of up to three weights, has
+class, or in a *sparse* row of pairs (class, weight). Rows lie so that they touch as few lines of the cache as they can.
+A bucket of the *rare* table, for features of up to three weights, has
 four fingerprints and the weights themselves. It is large, so a small Bloom filter in the common bucket of a key says
 whether there is any use in looking for it there: a feature that the model does not know costs one line of the cache.
 

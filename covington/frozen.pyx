@@ -14,6 +14,7 @@ cdef enum:
     BUCKET = 16             # 32-bit numbers in a bucket
     FILTERED = 16           # rare features that the filter of one bucket can tell from others well enough
     ENOUGH = 10             # a row with weights for one class in ten or more is dense
+    LINE_UNITS = LINE // UNIT
 
 #: how full the tables are: fuller ones are smaller, but more look-ups go on to the next bucket
 COMMON_LOAD, RARE_LOAD = 0.5, 0.6
@@ -108,6 +109,12 @@ cdef int64_t units_of_sparse(int64_t pairs) noexcept nogil:
     return ((1 + pairs) * <int64_t>sizeof(Pair) + UNIT - 1) // UNIT
 
 
+cdef int64_t start_of(int64_t at, int64_t units) noexcept nogil:
+    """Where, from `at` on, a row of so many units can begin and touch no more lines than it must."""
+    cdef int64_t before = at % LINE_UNITS, fewest = (units + LINE_UNITS - 1) // LINE_UNITS
+    return at if before + units <= fewest * LINE_UNITS else at - before + LINE_UNITS
+
+
 cdef int width_of(int classes) noexcept:
     return (classes + CHUNK - 1) // CHUNK * CHUNK
 
@@ -157,48 +164,49 @@ def _lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, con
 
     Long rows belong to common features and come first, so that what is needed often lies together.
     """
-    cdef int64_t row, at, first = 0, ranked, length, units = 0, common = 0, rare = 0
+    cdef int64_t row, at, first = 0, ranked, units, end = 0, common = 0, rare = 0
     cdef int width = width_of(classes)
     cdef int64_t[::1] lengths = np.zeros(keys.shape[0], dtype=np.int64)
+    cdef int64_t[::1] starts = np.zeros(keys.shape[0], dtype=np.int64)
     for row in range(keys.shape[0]):
         for at in range(first, ends[row]):
             lengths[row] += weights[at] != 0
         first = ends[row]
-        if lengths[row] > PAIRS:
-            common += 1
-            units += units_of(width) if ENOUGH * lengths[row] >= classes else units_of_sparse(lengths[row])
-        elif lengths[row] > 0:
-            rare += 1
-    if units >= DENSE:
+        common += lengths[row] > PAIRS
+        rare += 0 < lengths[row] <= PAIRS
+    cdef int64_t[::1] order = np.argsort(-np.asarray(lengths), kind="stable")
+    for ranked in range(common):
+        row = order[ranked]
+        units = units_of(width) if ENOUGH * lengths[row] >= classes else units_of_sparse(lengths[row])
+        starts[row] = start_of(end, units)
+        end = starts[row] + units
+    if end >= DENSE:
         raise ModelError("the model is too large: prune it")
     cdef uint32_t[:, ::1] common_table = _empty_table(spare * max(common / (COMMON_LOAD * COMMON_PLACES), <double>rare / FILTERED))
     cdef uint32_t[:, ::1] rare_table = _empty_table(spare * rare / (RARE_LOAD * RARE_PLACES))
-    cdef uint32_t[:, ::1] rows = np.zeros((max(1, units), UNIT // sizeof(uint32_t)), dtype=np.uint32)
-    cdef int64_t[::1] order = np.argsort(-np.asarray(lengths), kind="stable")
+    cdef uint32_t[:, ::1] rows = np.zeros((max(1, end), UNIT // sizeof(uint32_t)), dtype=np.uint32)
+    cdef uint32_t *start
     cdef uint64_t bucket
     cdef int place
-    units = 0
     for ranked in range(common + rare):
         row = order[ranked]
         first = ends[row - 1] if row else 0
-        length = lengths[row]
-        if length <= PAIRS:
+        if ranked >= common:
             bucket, place = take_place(rare_table, keys[row], RARE_PLACES)
             write_pairs(<Pair *>&rare_table[bucket, RARE_PLACES + PAIRS * place], numbers, weights, first, ends[row])
             bucket = bucket_of(keys[row], common_table.shape[0])
             (<CommonBucket *>&common_table[bucket, 0]).filter |= rare_bits(keys[row])
             continue
         bucket, place = take_place(common_table, keys[row], COMMON_PLACES)
-        common_table[bucket, COMMON_PLACES + place] = <uint32_t>units
-        if ENOUGH * length >= classes:
+        common_table[bucket, COMMON_PLACES + place] = <uint32_t>starts[row]
+        start = &rows[starts[row], 0]
+        if ENOUGH * lengths[row] >= classes:
             common_table[bucket, COMMON_PLACES + place] |= DENSE
             for at in range(first, ends[row]):
-                (<int16_t *>&rows[units, 0])[numbers[at]] = weights[at]
-            units += units_of(width)
+                (<int16_t *>start)[numbers[at]] = weights[at]
         else:
-            (<Pair *>&rows[units, 0]).number = <uint16_t>length
-            write_pairs(<Pair *>&rows[units, 0] + 1, numbers, weights, first, ends[row])
-            units += units_of_sparse(length)
+            (<Pair *>start).number = <uint16_t>lengths[row]
+            write_pairs(<Pair *>start + 1, numbers, weights, first, ends[row])
     return {"common": np.asarray(common_table), "rows": np.asarray(rows), "rare": np.asarray(rare_table)}
 
 

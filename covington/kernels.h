@@ -49,8 +49,8 @@ enum {
     COVINGTON_MOST_CHUNKS = 8       /* whose sums are made at once */
 };
 
-/* A chunk of scores, anywhere in memory. Sums of vectors wrap round; compilers make the best instructions of them. */
-typedef int16_t CovingtonChunk __attribute__((vector_size(32), aligned(2), may_alias));
+/* A chunk of scores, anywhere in memory; unsigned, because sums of those wrap round in every compiler. */
+typedef uint16_t CovingtonChunk __attribute__((vector_size(32), aligned(2), may_alias));
 
 typedef struct {
     uint16_t number;

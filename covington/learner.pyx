@@ -265,11 +265,12 @@ cdef class Learner:
 
     cdef bint is_welcome(self, int dependent) noexcept nogil:
         """May an optimal wrong arc to this word be taken without an update?"""
+        cdef int head = self.gold.head[dependent]
         if self.c.head[dependent] != self.c.nothing:
             return self.idle_repairs
-        return self.guesses or self.gold.head[dependent] < self.c.first or is_lost(
-            self.gold.head[dependent], dependent, self.c.i - 1, self.c.j
-        )
+        if head < self.c.first:             # an arc from the implicit root stands until another takes its place
+            return self.guesses
+        return self.guesses or is_lost(head, dependent, self.c.i - 1, self.c.j)
 
     cdef int accepted(self, const Choice *choice, const Costs *costs, int transition) noexcept nogil:
         """The class that names how an optimal transition may be taken, or -1.
@@ -351,7 +352,7 @@ cdef class Learner:
             elif self.oracle == MONOTONIC:
                 monotonic_costs(&costs, &self.gold, &at, &self.scratch)
             else:
-                non_monotonic_costs(&costs, &self.gold, &at, self.oracle, &self.scratch)
+                non_monotonic_costs(&costs, &self.gold, &at, self.oracle, False, &self.scratch)
             weights.steps += 1
             number = choice.number[predicted]
             if self.accepted(&choice, &costs, predicted) != number:

@@ -40,7 +40,7 @@ def local_files(pattern: str) -> list[str]:
     if place.exists():
         return [_named(pattern)]
     matches = glob.glob(pattern, recursive=True)  # noqa: PTH207 (pathlib has no globs from the root)
-    found = distinct(sorted(path for path in matches if Path(path).is_file() and not path.endswith(REJECTS)))
+    found = distinct(sorted(path for path in matches if Path(path).is_file() and is_match(path, pattern)))
     if not found:
         raise DataError(
             "no file matches" if GLOB & set(pattern) else "no such file or folder", source=pattern
@@ -96,6 +96,24 @@ def is_input(name: str) -> bool:
     for compression in COMPRESSIONS:
         name = name.removesuffix(compression)
     return name.endswith(ENDINGS)
+
+
+def is_match(path: str, pattern: str) -> bool:
+    """Whether a file that fits a glob is meant by it: a wildcard passes over what a folder would, see `is_input`.
+
+    >>> [is_match(path, "out/**/*.parquet") for path in ("out/a.parquet", "out/_rejects/a.parquet")]
+    [True, False]
+    >>> is_match("out/_rejects/a.parquet", "out/_rejects/*"), is_match("out/_a.parquet", "out/_*")
+    (True, True)
+    """
+    parts = pattern.split("/")
+    fixed = next((place for place, part in enumerate(parts) if GLOB & set(part)), len(parts))
+    if fixed < len(parts) and path.endswith(REJECTS):
+        return False
+    hidden = (".", "_")
+    return any(part.startswith(hidden) for part in parts[fixed:]) or not any(
+        part.startswith(hidden) for part in path.split("/")[fixed:]
+    )
 
 
 def is_sentence_file(output: str) -> bool:

@@ -73,12 +73,12 @@ def mix(Weights weights, list parts, str by):
             raise MemoryError()
         for k in range(count):
             part = parts[k]
-            cursors[k] = part.begin(1 if uniform else part.updates)
+            cursors[k] = part.begin(part.steps > 0 if uniform else part.updates)  # who has no sentences has no say
             divisor += cursors[k].times
             weights.steps += part.steps
             weights.updates += part.updates
         with nogil:
-            mix_rows(weights, cursors, cursors + count, divisor, means, means + weights.classes)
+            mix_rows(weights, cursors, cursors + count, max(divisor, 1), means, means + weights.classes)
     finally:
         free(cursors)
         free(means)

@@ -103,6 +103,8 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
                 f"{place}: format {facts['format']!r} is not {FORMAT!r}; it needs another version"
             )
         metadata = json.loads(facts["metadata"])
+        if not isinstance(metadata, dict):
+            raise ValueError("metadata without names")
         arrays = dict(_mapped_arrays(header, view[start:]))
     except ModelError:
         raise

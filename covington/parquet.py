@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 from covington import arrays
 from covington.atomic import atomic_file
 from covington.conllu_rejects import Reject
-from covington.errors import DataError
-from covington.parquet_footer import values_in_row_groups
+from covington.errors import DataError, OptionError
+from covington.parquet_footer import row_group_sizes
 from covington.rejecting import RejectSink, judged
 from covington.schemas import MOST_WORDS, PARSE, SENTENCE, VERSION, WORD_COLUMNS
 from covington.schemas.conform import conform, require_tokens, unfit_heads, without_heads
@@ -27,6 +27,7 @@ ROW_GROUP = 8_192  # sentences, about a hundred thousand words
 _WITH_STATISTICS = ("sent_id", "source", "position", "line")  # of whole rows; nobody can skip lists by them
 _WITH_DICTIONARY = ("source", "model", *(f"{name}.list.element" for name in (*WORD_COLUMNS, "flags")))
 _TOGETHER = 1 << 22  # words read at a time
+_BYTES = 1 << 27  # of them, as their columns say
 _SHOWN = 1_000  # entries of an overlong list that its reject keeps
 
 
@@ -110,7 +111,7 @@ def read_parquet(
     A row whose lists do not fit together goes to `rejects` (its raw text is JSON), as in read_conllu.
     """
     if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+        raise OptionError(f"batch_size must be at least 1, not {batch_size}")
     name = os.fspath(path)
     position = 0
     with judged(name, strict, rejects) as judge:
@@ -165,13 +166,16 @@ def rows_at_a_time(
 ) -> int:
     """How many rows to read together, so that a small file which unfolds to endless lists does not fill the memory."""
     size = most
-    values = values_in_row_groups(source, metadata.num_row_groups, name)
-    for group in range(len(values)) if groups is None else groups:
-        rows = metadata.row_group(group).num_rows
-        if values[group] > MOST_WORDS * rows + _TOGETHER:
-            reason = f"it has {values[group]:,} words in {rows:,} sentences, more than {MOST_WORDS} in each"
+    sizes = row_group_sizes(
+        source, metadata.num_row_groups, name, {field.name for field in (*SENTENCE, *PARSE)}
+    )
+    for group in range(len(sizes)) if groups is None else groups:
+        rows, found = metadata.row_group(group).num_rows, sizes[group]
+        if found.values > MOST_WORDS * rows + _TOGETHER:
+            reason = f"it has {found.values:,} words in {rows:,} sentences, more than {MOST_WORDS} in each"
             raise DataError(reason, source=name)
-        size = min(size, max(1, _TOGETHER * rows // max(values[group], 1)))
+        for most, there in ((_TOGETHER, found.values), (_BYTES, found.size)):
+            size = min(size, max(1, most * rows // max(there, 1)))
     return size
 
 
@@ -189,6 +193,7 @@ def sound_rows(batch: pa.RecordBatch, name: str, position: int) -> tuple[pa.Reco
     wrong = {
         "it has no words": words <= 0,
         "more than 65535 words": words > MOST_WORDS,
+        "a word is null": _has_null(sentences.column("tokens")),
         "a head is not the number of a word": unfit,
     }
     for column in WORD_COLUMNS[1:]:
@@ -223,6 +228,16 @@ def _content(row: pa.RecordBatch) -> dict[str, Any]:
 def _lengths(lists: pa.ListArray) -> arrays.Array:
     """Number of entries per row, -1 for a null list."""
     return np.where(arrays.validity(lists), arrays.list_lengths(lists), -1)
+
+
+def _has_null(lists: pa.ListArray) -> arrays.Array:
+    """Which rows have a list with a null in it."""
+    found = np.zeros(len(lists), np.bool_)
+    values = lists.flatten()
+    if values.null_count:
+        rows = np.repeat(np.arange(len(lists)), arrays.list_lengths(lists))
+        found[rows[~arrays.validity(values)]] = True
+    return found
 
 
 def _largest_heads(heads: pa.ListArray) -> arrays.Array:

@@ -1,4 +1,4 @@
-"""How many values the row groups of a Parquet file hold, read from the footer itself.
+"""How much the row groups of a Parquet file hold, read from the footer itself.
 
 pyarrow knows these numbers too, but its ways to them end the whole process where the footer of a damaged file
 contradicts itself. The footer is a Thrift structure in the compact protocol; all but a few fields are passed over.
@@ -7,8 +7,8 @@ contradicts itself. The footer is a Thrift structure in the compact protocol; al
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from typing import IO
+from collections.abc import Callable, Container, Iterator
+from typing import IO, NamedTuple, TypeVar
 
 from covington.errors import DataError
 
@@ -21,19 +21,35 @@ _END = 8  # bytes after the footer: its length and "PAR1"
 _ROW_GROUPS = 4  # of FileMetaData
 _COLUMNS = 1  # of RowGroup
 _META_DATA = 3  # of ColumnChunk
-_NUM_VALUES = 5  # of ColumnMetaData
+_PATH, _NUM_VALUES, _UNCOMPRESSED = 3, 5, 6  # of ColumnMetaData
+
+Read = TypeVar("Read")
 
 
-def values_in_row_groups(file: IO[bytes], expected: int, name: str) -> list[int]:
-    """For every row group, and so many are expected, the number of values in the column that has most."""
+class Size(NamedTuple):
+    """Of a row group: the number of values in the column that has most, and the bytes of all columns, unpacked."""
+
+    values: int
+    size: int
+
+
+def row_group_sizes(file: IO[bytes], expected: int, name: str, columns: Container[str]) -> list[Size]:
+    """The sizes of all row groups, of which so many are expected, counting these columns alone."""
     file.seek(0, os.SEEK_END)
     size = file.tell()
     file.seek(max(0, size - _END))
     length = int.from_bytes(file.read(_END)[:4], "little")
     file.seek(max(0, size - _END - length))
     footer = _Footer(file.read(length))
+
+    def row_group() -> Size:
+        found = [one for one in footer.lists(_COLUMNS, footer.column) if one[0] in columns]
+        return Size(
+            max((values for _, values, _ in found), default=0), sum(max(0, size) for *_, size in found)
+        )
+
     try:
-        groups = footer.lists(_ROW_GROUPS, lambda: max(footer.lists(_COLUMNS, footer.values), default=0))
+        groups = footer.lists(_ROW_GROUPS, row_group)
     except (IndexError, RecursionError):
         groups = []
     if len(groups) != expected:
@@ -48,30 +64,49 @@ class _Footer:
         self._data = data
         self._at = 0
 
-    def lists(self, wanted: int, read: Callable[[], int]) -> list[int]:
-        """What `read` makes of each element of a list field of the structure that begins here."""
-        found: list[int] = []
+    def lists(self, wanted: int, read: Callable[[], Read]) -> list[Read]:
+        """What `read` makes of each structure in a list field of the structure that begins here."""
+        found: list[Read] = []
         for field, kind in self._fields():
             if field == wanted and kind == _LIST:
                 count, element = self._list()
-                found += [read() if element == _STRUCT else 0 for _ in range(count)]
+                if element != _STRUCT:
+                    raise IndexError
+                found += [read() for _ in range(count)]
             else:
                 self._skip(kind)
         return found
 
-    def values(self) -> int:
-        """The number of values in the column chunk that begins here."""
-        values = 0
+    def column(self) -> tuple[str, int, int]:
+        """The name, the number of values and the unpacked size of the column chunk that begins here."""
+        name, values, size = "", 0, 0
         for field, kind in self._fields():
-            if field == _META_DATA and kind == _STRUCT:
-                for inner, inner_kind in self._fields():
-                    if inner == _NUM_VALUES and inner_kind == _INTEGER_64:
-                        values = self._integer()
-                    else:
-                        self._skip(inner_kind)
-            else:
+            if field != _META_DATA or kind != _STRUCT:
                 self._skip(kind)
-        return values
+                continue
+            for inner, inner_kind in self._fields():
+                if inner == _PATH and inner_kind == _LIST:
+                    name = self._first_name()
+                elif inner == _NUM_VALUES and inner_kind == _INTEGER_64:
+                    values = self._integer()
+                elif inner == _UNCOMPRESSED and inner_kind == _INTEGER_64:
+                    size = self._integer()
+                else:
+                    self._skip(inner_kind)
+        return name, values, size
+
+    def _first_name(self) -> str:
+        """The first of a list of names, which is that of the column."""
+        count, kind = self._list()
+        if kind != _BINARY:
+            raise IndexError
+        names = []
+        for _ in range(count):
+            length = self._number()
+            start = self._at
+            self._forward(length)
+            names.append(self._data[start : self._at].decode("utf-8", "replace"))
+        return names[0] if names else ""
 
     def _fields(self) -> Iterator[tuple[int, int]]:
         """Number and kind of every field up to the end of the structure; the caller reads or skips each."""

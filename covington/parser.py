@@ -73,6 +73,7 @@ class Parser:
             self.scale = float(self.metadata["scale"])
             self._program = Program([str(name) for name in self.metadata["templates"]])
             self._root_label = self.labels.index(self.metadata["root_label"])
+            self._single_root = not self.metadata.get("many_roots", False)
             self._weights = FrozenWeights(
                 self.options.classes(len(self.labels)), *(model.arrays[name] for name in ARRAYS)
             )
@@ -94,7 +95,7 @@ class Parser:
         batch: pa.RecordBatch,
         *,
         threads: int = 1,
-        single_root: bool = True,
+        single_root: bool | None = None,
         max_length: int | None = None,
         confidence: bool = False,
         gold: bool = False,
@@ -102,10 +103,12 @@ class Parser:
     ) -> pa.RecordBatch:
         """Fill in `head` and `deprel`, and add the columns of schemas.PARSE.
 
-        Sentences of more words than `max_length` come back unparsed with the flag `too-long`; those
-        without a tag in the column that the model reads are parsed all the same and get the flag `untagged`. With
-        `confidence` every arc gets the score margin by which its transition won (no probability; null where none
-        built the arc). With `gold` the trees in the batch are used for the error-analysis counts in `statistics`.
+        With `single_root` every sentence gets one root, without it there can be several; if nothing is said, it is
+        as the trees were that the model has learnt from. Sentences of more words than `max_length` come back
+        unparsed with the flag `too-long`; those without a tag in the column that the model reads are parsed all the
+        same and get the flag `untagged`. With `confidence` every arc gets the score margin by which its transition
+        won (no probability; null where none built the arc). With `gold` the trees in the batch are used for the
+        error-analysis counts in `statistics`.
         """
         if not isinstance(batch, pa.RecordBatch):
             raise TypeError(
@@ -113,17 +116,18 @@ class Parser:
             )
         if threads < 1:
             raise OptionError(f"threads {threads} must be 1 or more")
+        one_root = self._single_root if single_root is None else single_root
         longest = MOST_WORDS if max_length is None else min(max_length, MOST_WORDS)
         lengths = encoding.word_counts(batch)
         sentences = encoding.encode(batch, self._program.attributes, self.options.tag)
-        gold_heads = encoding.gold_heads(batch, lengths) if gold else None
+        gold_heads = encoding.heads_of(batch, lengths) if gold else None
         heads = np.zeros(sentences.tokens, dtype=np.int32)
         labels = np.full(sentences.tokens, -1, dtype=np.int32)
         margins = np.full(sentences.tokens, np.nan, dtype=np.float32) if confidence else None
 
         def work(span: tuple[int, int]) -> dict[str, int]:
             with self._decoder() as decoder:
-                decoder.run(sentences, *span, longest, single_root, heads, labels, margins, gold_heads)
+                decoder.run(sentences, *span, longest, one_root, heads, labels, margins, gold_heads)
                 return decoder.take_counts()
 
         spans = _spans(lengths, threads)

@@ -69,8 +69,8 @@ class Progress:
                 full = int(self.fraction * _BAR)
                 parts.append("[" + "#" * full + "." * (_BAR - full) + "]")
             parts.append(f"{100 * self.fraction:.0f} %")
-        parts.append(f"{self.tokens:,} tokens")
-        parts.append(f"{self.tokens / seconds:,.0f} tokens/s")
+        parts.append(f"{self.tokens:,} words")
+        parts.append(f"{self.tokens / seconds:,.0f} words/s")
         done = (self.fraction or 0.0) - self._skipped
         if self.fraction is not None and done > 0:
             parts.append(f"{clock(seconds * (1 - self.fraction) / done)} left")

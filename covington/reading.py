@@ -14,6 +14,7 @@ import pyarrow as pa
 from covington import endless
 from covington.compression import decompressed, kind_of
 from covington.conllu import SentenceBuilder
+from covington.errors import OptionError
 from covington.listing import local_files
 from covington.parquet import read_parquet
 from covington.rejecting import RejectSink, judged
@@ -34,7 +35,7 @@ def read_conllu(
     read on; without `rejects` a warning tells how many there were. `strict` raises a DataError instead.
     """
     if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+        raise OptionError(f"batch_size must be at least 1, not {batch_size}")
     with opened(path_or_file) as (stream, name), judged(name, strict, rejects) as judge:
         builder = SentenceBuilder(name, batch_size)
         is_file = isinstance(path_or_file, (str, os.PathLike))

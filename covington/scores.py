@@ -28,22 +28,25 @@ from covington.evaluation import (
     Counts,
     percent,
 )
+from covington.tree_shape import IntArray
 
 
 def scores(counts: Counts, name: str, confusions: int = 30) -> dict[str, Any]:
     """Every score of one system, in percent; `confusions` is how many of the frequent ones are listed."""
-    row = counts.attachment[ALL]
+    row, spoken = counts.attachment[ALL], counts.attachment[NO_PUNCTUATION]
+    if spoken[WORDS] == row[WORDS]:  # no word is tagged PUNCT: nobody knows which ones are punctuation
+        spoken = np.zeros_like(spoken)
     return {
         "name": name,
-        **_attachment(counts, ALL),
+        **_attachment(row),
         "tokens": int(row[WORDS]),
         "sentences": int(row[SENTENCES]),
         "clas": _f1(counts.content[2], counts.content[0], counts.content[1]),
         "root_accuracy": percent(counts.roots[2], counts.roots[0]),
         "root_precision": percent(counts.roots[2], counts.roots[1]),
         "without_punctuation": {
-            **_attachment(counts, NO_PUNCTUATION),
-            "tokens": int(counts.attachment[NO_PUNCTUATION][WORDS]),
+            **_attachment(spoken),
+            "tokens": int(spoken[WORDS]),
         },
         "conll18": {
             "uas": percent(row[HEADS], row[WORDS]),
@@ -69,8 +72,7 @@ def scores(counts: Counts, name: str, confusions: int = 30) -> dict[str, Any]:
     }
 
 
-def _attachment(counts: Counts, which: int) -> dict[str, float | None]:
-    row = counts.attachment[which]
+def _attachment(row: IntArray) -> dict[str, float | None]:
     return {
         "uas": percent(row[HEADS], row[WORDS]),
         "las": percent(row[BOTH], row[WORDS]),

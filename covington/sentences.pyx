@@ -108,7 +108,7 @@ cdef class _Strings:
 cdef class Sentences:
     """Sentences of an Arrow batch, encoded for one list of word attributes.
 
-    The caller (parser.py, training.py) has made every column a plain string array as long as the tokens.
+    The caller (encoding.py) has made every column a plain string array as long as the tokens.
     """
 
     def __cinit__(self, list attributes, offsets, dict columns, heads=None, labels=None):

@@ -37,7 +37,7 @@ class Survey:
             if len(deprel_free := lengths[lengths > 0]):
                 raise DataError(f"{len(deprel_free)} training sentences have no labels (column 'deprel')")
             return cls(sentences=batch.num_rows)
-        at_root = deprel.filter(pa.array(encoding.gold_heads(batch, lengths) == 0))
+        at_root = deprel.filter(pa.array(encoding.heads_of(batch, lengths) == 0))
         return cls(
             labels=_count(deprel),
             columns=frozenset(name for name in encoding.COLUMNS if encoding.has_column(batch, name)),
@@ -68,6 +68,11 @@ class Survey:
     def root_label(self) -> str:
         """The label of words that hang from an implicit root: the most common one there."""
         return min(self.root_labels or self.labels, key=lambda label: (-self.root_labels[label], label))
+
+    @property
+    def many_roots(self) -> bool:
+        """Whether sentences with several roots are more than slips of the annotators, one in a hundred."""
+        return sum(self.root_labels.values()) > 1.01 * self.sentences
 
     def classes(self, options: TrainingOptions) -> int:
         return options.classes(len(self.label_list))

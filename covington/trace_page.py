@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 from covington import report
 from covington.drawing import (
@@ -17,7 +19,7 @@ from covington.drawing import (
     draw_words,
     lay_out,
 )
-from covington.tracing import Step, summary_text
+from covington.tracing import BuiltArc, LeftOver, Step, summary_text
 from covington.trees import Arc, Tree, right_to_left
 
 PAGE_STYLE = """
@@ -89,14 +91,14 @@ const asked=/^#(\\d+)$/.exec(location.hash);show(asked?+asked[1]:0,!!asked)})();
 """
 
 
-def html(tree: Tree, steps: list[Step], title: str = "Trace") -> str:
+def html(tree: Tree, steps: list[Step], left: Sequence[LeftOver] = (), title: str = "Trace") -> str:
     """The page; without scripts it still shows the list of steps."""
-    states, numbers = _states(steps)
+    states, numbers = _states(steps, left)
     union = _arcs([arc for state in states for arc in state])
     words = lay_out(tree, union, []).centres
     layouts = [lay_out(tree, state, [], words) for state in states]
     drawn, spans, mirror = _drawing(tree, layouts)
-    data = {
+    data: dict[str, Any] = {
         "words": spans,
         "mirror": mirror,
         "start": escape("Before the first transition: all words are in the buffer."),
@@ -112,15 +114,24 @@ def html(tree: Tree, steps: list[Step], title: str = "Trace") -> str:
             for place, step in enumerate(steps)
         ],
     }
+    if left:
+        end = {
+            "left": 0,
+            "right": len(tree.words) + 1,
+            "state": len(states) - 1,
+            "arc": True,
+            "repair": False,
+        }
+        data["steps"].append(end | {"html": _end(tree, left)})
     gold = any(step.verdict for step in steps)
     direction = ' dir="rtl"' if mirror else ""
     body = [
         f'<p class="note said"{direction}>{escape(tree.text or " ".join(tree.words))}</p>',
-        report.paragraph(summary_text(steps, gold=gold) + "."),
+        report.paragraph(summary_text(steps, left, gold=gold) + "."),
         '<div class="controls"><button id="first">start</button>'
         '<button id="back">← back</button><button id="next">next →</button><button id="end">end</button>'
         '<button id="repair">next repair ↻</button>'
-        f'<input id="slider" type="range" min="0" max="{len(steps)}" value="0" aria-label="step">'
+        f'<input id="slider" type="range" min="0" max="{len(data["steps"])}" value="0" aria-label="step">'
         '<output id="count"></output></div>',
         '<div class="now" id="now" aria-live="polite"></div>',
         f'<div class="scroll" id="pane"{direction}>{drawn}</div>',
@@ -129,7 +140,7 @@ def html(tree: Tree, steps: list[Step], title: str = "Trace") -> str:
             "left focus word, λ2 those between the focus words, the buffer those from the right one on. "
             "Blue: the new arc; orange: arcs it takes away."
         ),
-        _table(tree, steps),
+        _table(tree, steps, left),
         f'<script type="application/json" id="trace">{_json(data)}</script>',
     ]
     return report.page(title, tree.sent_id or "one sentence", body, style=STYLE + PAGE_STYLE, script=SCRIPT)
@@ -151,18 +162,25 @@ def _arcs(arcs: list[Arc]) -> list[Arc]:
     return list(widest.values())
 
 
-def _states(steps: list[Step]) -> tuple[list[list[Arc]], list[int]]:
+def _states(steps: list[Step], left: Sequence[LeftOver]) -> tuple[list[list[Arc]], list[int]]:
     """The distinct pictures (a new one after every arc transition), and which one each step shows."""
     states: list[list[Arc]] = [[]]
     numbers = []
     for step in steps:
         if step.added is not None:
-            kept = [Arc(a.head, a.dependent, a.label, "both", False) for a in step.arcs if a != step.added]
-            new = Arc(step.added.head, step.added.dependent, step.added.label, "added", False)
-            gone = [Arc(a.head, a.dependent, a.label, "removed", False) for a in step.removed]
-            states.append([*kept, new, *gone])
+            kept = [_drawn(arc, "both") for arc in step.arcs if arc != step.added]
+            gone = [_drawn(arc, "removed") for arc in step.removed]
+            states.append([*kept, _drawn(step.added, "added"), *gone])
         numbers.append(len(states) - 1)
+    if left:
+        new = {one.arc.dependent: _drawn(one.arc, "added") for one in left}
+        kept = [_drawn(arc, "both") for arc in (steps[-1].arcs if steps else ()) if arc.dependent not in new]
+        states.append([*kept, *new.values()])
     return states, numbers
+
+
+def _drawn(arc: BuiltArc, kind: str) -> Arc:
+    return Arc(arc.head, arc.dependent, arc.label, kind, False)
 
 
 def _drawing(tree: Tree, layouts: list[Layout]) -> tuple[str, list[tuple[float, float]], bool]:
@@ -229,14 +247,30 @@ def _sentence(tree: Tree, step: Step) -> str:
     return told
 
 
-def _table(tree: Tree, steps: list[Step]) -> str:
+def _end(tree: Tree, left: Sequence[LeftOver]) -> str:
+    """What happened to words without a head, in words."""
+    names = ["", *tree.words]
+    told = ["<b>The end</b>: words without a head are attached, without a transition."]
+    for one in left:
+        head = f"“<bdi>{escape(names[one.arc.head])}</bdi>”" if one.arc.head else "ROOT"
+        verdict = {"gold": " ✓", "wrong": " ✗", "": ""}[one.verdict]
+        told.append(
+            f"{head} → “<bdi>{escape(names[one.arc.dependent])}</bdi>” ({escape(one.arc.label)}){verdict}"
+        )
+    return " ".join(told)
+
+
+def _table(tree: Tree, steps: list[Step], left: Sequence[LeftOver]) -> str:
     names = ["ROOT", *tree.words]
     rows = []
     for step in steps:
         name = escape(f"{step.transition} {step.label}" if step.label else step.transition)
-        left = escape(names[step.left]) if step.left or step.added else ""
-        cells = [str(step.number), "↻" if step.repair else "", name, left, escape(names[step.right])]
+        word = escape(names[step.left]) if step.left or step.added else ""
+        cells = [str(step.number), "↻" if step.repair else "", name, word, escape(names[step.right])]
         verdict = {"gold": "✓", "wrong": "✗", "": ""}[step.verdict]
         shade = ' class="repair"' if step.repair else ""
         rows.append(f"<tr{shade}>" + "".join(f"<td>{cell}</td>" for cell in [*cells, verdict]) + "</tr>")
+    if left:
+        words = ", ".join(escape(names[one.arc.dependent]) for one in left)
+        rows.append(f"<tr><td></td><td></td><td>the end</td><td></td><td>{words}</td><td></td></tr>")
     return f'<div class="scroll steps"><table><tbody>{"".join(rows)}</tbody></table></div>'

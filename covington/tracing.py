@@ -6,11 +6,12 @@ people what happens, and tests hold it against the parser.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from covington.errors import DataError
+from covington.progress import many
 from covington.trees import Tree, right_to_left
 
 SHIFT, NO_ARC, LEFT_ARC, RIGHT_ARC = "Shift", "NoArc", "LeftArc", "RightArc"
@@ -51,6 +52,24 @@ class Step:
         return bool(self.removed)
 
 
+@dataclass(frozen=True)
+class LeftOver:
+    """An arc that the parser makes at the end, without a transition, to a word that was left without a head."""
+
+    arc: BuiltArc
+    verdict: str  # as of a step
+
+
+def left_over(steps: list[Step], parsed: Tree, gold: Tree | None = None) -> list[LeftOver]:
+    """What makes the parser's tree of the arcs that the transitions have built."""
+    built = set(steps[-1].arcs) if steps else set()
+    arcs = [
+        BuiltArc(head or 0, word, label)
+        for word, (head, label) in enumerate(zip(parsed.heads, parsed.labels, strict=True), 1)
+    ]
+    return [LeftOver(arc, _verdict(arc, gold)) for arc in arcs if arc not in built]
+
+
 def replay(steps: Iterable[Mapping[str, Any]], words: int, gold: Tree | None = None) -> list[Step]:
     """Apply transitions to the empty set of arcs.
 
@@ -75,7 +94,7 @@ def replay(steps: Iterable[Mapping[str, Any]], words: int, gold: Tree | None = N
             raise DataError(f"step {number}: {transition} is not a transition")
         if not 0 <= left < right <= words:
             raise DataError(f"step {number}: focus words {left} and {right} in a sentence of {words} words")
-        verdict = "" if gold is None or added is None else "gold" if _in(added, gold) else "wrong"
+        verdict = "" if added is None else _verdict(added, gold)
         were_gold = tuple(gold is not None and _in(arc, gold) for arc in removed)
         done.append(
             Step(
@@ -119,6 +138,10 @@ def _reaches(word: int, above: int, heads: dict[int, BuiltArc]) -> bool:
     return False
 
 
+def _verdict(arc: BuiltArc, gold: Tree | None) -> str:
+    return "" if gold is None else "gold" if _in(arc, gold) else "wrong"
+
+
 def _in(arc: BuiltArc, gold: Tree) -> bool:
     """Whether gold has the arc, whatever its label, as the paper's error analysis counts it."""
     return gold.heads[arc.dependent - 1] == arc.head
@@ -137,8 +160,8 @@ def summary(steps: list[Step]) -> dict[str, int]:
     }
 
 
-def as_text(tree: Tree, steps: list[Step], *, colour: bool = False) -> str:
-    """One line per transition; repairs are marked with ↻ and say what they take away."""
+def as_text(tree: Tree, steps: list[Step], left: Sequence[LeftOver] = (), *, colour: bool = False) -> str:
+    """One line per transition; repairs are marked with ↻ and say what they take away. Then what was left over."""
     isolate = right_to_left(tree.words)  # lest the terminal turns the two words of an arc around
     names = [
         "",
@@ -151,7 +174,7 @@ def as_text(tree: Tree, steps: list[Step], *, colour: bool = False) -> str:
     for step in steps:
         name = f"{step.transition} {step.label}" if step.label else step.transition
         rows.append((step, name, _focus(step, names), _outcome(step, names)))
-    width = max((len(name) for _, name, _, _ in rows), default=0)
+    width = max(map(len, (*(name for _, name, _, _ in rows), *(one.arc.label for one in left))), default=0)
     lines = [f"# {part}" for part in (tree.sent_id, tree.text) if part]
     for step, name, focus, outcome in rows:
         mark = "↻" if step.repair else " "
@@ -159,8 +182,12 @@ def as_text(tree: Tree, steps: list[Step], *, colour: bool = False) -> str:
         if colour and step.repair:
             line = f"\x1b[33m{line}\x1b[0m"
         lines.append(line)
+    for one in left:
+        head = f"{one.arc.head} {names[one.arc.head]}" if one.arc.head else "ROOT"
+        arc = f"[{head} → {one.arc.dependent} {names[one.arc.dependent]}]"
+        lines.append(f" end   {one.arc.label:<{width}}  {arc}{_judged(one.verdict)}")
     lines.append("")
-    lines.append(summary_text(steps, gold=any(step.verdict for step in steps)))
+    lines.append(summary_text(steps, left, gold=any(step.verdict for step in steps)))
     return "\n".join(lines) + "\n"
 
 
@@ -176,12 +203,13 @@ def _outcome(step: Step, names: list[str]) -> str:
     said = []
     if step.removed:
         said.append("removes " + " and ".join(_arc(arc, names) for arc in step.removed))
-    if step.verdict:
-        said.append(
-            {"gold": "✓ gold head", "wrong": "✗ not the gold head"}[step.verdict]
-            + (", harmful" if step.harmful else "")
-        )
-    return "".join(f"   {part}" for part in said)
+    return (
+        "".join(f"   {part}" for part in said) + _judged(step.verdict) + (", harmful" if step.harmful else "")
+    )
+
+
+def _judged(verdict: str) -> str:
+    return {"gold": "   ✓ gold head", "wrong": "   ✗ not the gold head", "": ""}[verdict]
 
 
 def _arc(arc: BuiltArc, names: list[str]) -> str:
@@ -189,7 +217,7 @@ def _arc(arc: BuiltArc, names: list[str]) -> str:
     return f"{head} → {arc.dependent} {names[arc.dependent]} ({arc.label})"
 
 
-def summary_text(steps: list[Step], *, gold: bool) -> str:
+def summary_text(steps: list[Step], left: Sequence[LeftOver] = (), *, gold: bool) -> str:
     """The error analysis of one sentence in one line."""
     found = summary(steps)
     text = (
@@ -198,4 +226,6 @@ def summary_text(steps: list[Step], *, gold: bool) -> str:
     )
     if gold and found["non_monotonic"]:
         text += f" ({found['creating_gold']} creating a gold arc, {found['harmful']} harmful)"
+    if left:
+        text += f"; {many(len(left), 'word')} left over, attached at the end"
     return text

@@ -23,29 +23,34 @@ class Treebank:
     test: tuple[str, ...]
 
 
-def find_treebanks(paths: Iterable[str]) -> list[Treebank]:
-    """Folders that hold *train*, *dev* and *test* CoNLL-U files, or folders of such folders."""
+def find_treebanks(paths: Iterable[str], part: str = "test") -> list[Treebank]:
+    """Folders that hold *train*, *dev* and *test* CoNLL-U files, or folders of such folders.
+
+    Files for training and of one other part must be there.
+    """
     found = []
     for path in paths:
         folder = Path(path)
         if not folder.is_dir():
             raise OptionError(f"{path}: not a folder with *train*, *dev* and *test* .conllu files")
         inside = [folder, *sorted(child for child in folder.iterdir() if child.is_dir())]
-        here = [treebank for child in inside if (treebank := _treebank(child)) is not None]
+        here = [treebank for child in inside if (treebank := _treebank(child)).train]
         if not here:
-            raise OptionError(f"{path}: no *train* and *test* .conllu files")
+            raise OptionError(f"{path}: no *train* .conllu files")
+        if without := [treebank.name for treebank in here if not getattr(treebank, part)]:
+            raise OptionError(f"{path}: no *{part}* .conllu files in {', '.join(without)}")
         found.extend(here)
     if len({treebank.name for treebank in found}) < len(found):
         raise OptionError("two treebanks have the same folder name")
     return found
 
 
-def _treebank(folder: Path) -> Treebank | None:
+def _treebank(folder: Path) -> Treebank:
     files = sorted(folder.iterdir())
     parts = [tuple(str(file) for file in files if is_part(file.name, part)) for part in PARTS]
     if twice := {*parts[0]} & {*parts[1]} | {*parts[1]} & {*parts[2]} | {*parts[0]} & {*parts[2]}:
         raise OptionError(f"{min(twice)}: is it for training, dev or test? The name says two of them")
-    return Treebank(folder.resolve().name, *parts) if parts[0] and parts[2] else None
+    return Treebank(folder.resolve().name, *parts)
 
 
 def is_part(name: str, part: str) -> bool:

@@ -49,7 +49,6 @@ from covington.pipelines.storage import (
     write_json,
 )
 from covington.pipelines.work import read_task, tasks
-from covington.scores import scores
 from covington.survey import Survey, survey
 from covington.training import EpochReport
 from covington.weights import Weights
@@ -138,10 +137,10 @@ class Training:
         """The facts about an epoch; once they are there, the epoch is complete."""
         return join(self.folder, f"epoch-{epoch:05d}.json")
 
-    def records(self) -> list[dict[str, Any]]:
-        """The facts about all complete epochs, in order."""
+    def records(self, after: int = 0) -> list[dict[str, Any]]:
+        """The facts about all complete epochs, in order, but for the first ones."""
         found: list[dict[str, Any]] = []
-        while (record := read_json(self.record_path(len(found) + 1))) is not None:
+        while (record := read_json(self.record_path(after + len(found) + 1))) is not None:
             found.append(record)
         return found
 
@@ -205,7 +204,8 @@ class Training:
             raise DataError("there are no sentences to learn from", source=", ".join(self.inputs))
         found.label_list  # noqa: B018 (an error here is better than an error in a worker)
         found.templates(self.options)
-        if self.dev and not any(batch.num_rows for batch in read_all(self.dev)):
+        # gold against itself: what cannot be scored is told before the first epoch
+        if self.dev and not Counts.sum(count(gold, gold) for gold in read_all(self.dev)).words:
             raise DataError("there are no sentences to score the model on", source=", ".join(self.dev))
         self.check_job()
         write_json(path, found.to_dict())
@@ -246,7 +246,8 @@ class Training:
 
     def run_plain(self, tell: Callable[[dict[str, Any]], object], overwrite: bool = False) -> dict[str, Any]:
         """All of it in this process, without Beam, for one shard; `tell` gets the facts about every epoch."""
-        assert self.shards == 1
+        if self.shards != 1:
+            raise OptionError(f"{self.shards} shards need a runner")
         self.begin(overwrite)
         with self.clearing_up_a_false_start():
             self.look()
@@ -408,5 +409,4 @@ def dev_scores(model: str, dev: tuple[str, ...]) -> dict[str, float]:
     """UAS and LAS of a model on dev data, in percent."""
     parser = Parser.load(model)
     total = Counts.sum(count(gold, parser.parse(gold)) for gold in read_all(dev))
-    found = scores(total, "dev", 0)
-    return {"dev_uas": found["uas"], "dev_las": found["las"]}
+    return {f"dev_{name}": score for name, score in total.attachment_scores.items()}

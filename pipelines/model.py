@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,6 @@ def local_path(name: str, checksum: str | None = None) -> Path:
 def _fetched(uri: str, checksum: str | None) -> Path:
     """The copy of a remote model in this machine's cache; whoever comes first fetches it, the others wait."""
     folder = cache_folder()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if checksum is None:
         # where the job is made the checksum is not known yet, and a copy of yesterday may be out of date
         with tempfile.TemporaryDirectory(dir=folder) as workshop:
@@ -88,5 +88,14 @@ def _fetched(uri: str, checksum: str | None) -> Path:
 
 def cache_folder() -> Path:
     """Where fetched models are kept; COVINGTON_CACHE names another place."""
-    named = os.environ.get("COVINGTON_CACHE")
-    return Path(named) if named else Path(tempfile.gettempdir()) / f"covington-{os.getuid()}"
+    if named := os.environ.get("COVINGTON_CACHE"):
+        Path(named).mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Path(named)
+    folder = Path(tempfile.gettempdir()) / f"covington-{os.getuid()}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.lstat()
+    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o022:
+        raise ModelError(
+            f"{folder} is not this user's own: COVINGTON_CACHE names another folder for fetched models"
+        )
+    return folder

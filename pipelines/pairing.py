@@ -1,10 +1,10 @@
 """Which sentences of two corpora face each other, found without reading them: gold shards need not be the system's.
 
 The sentences of a side stand in the order of `source` and `position`: for CoNLL-U, and for Parquet without
-these columns, the name of the file and the place in it. The n-th sentence of one side faces the n-th of
-the other. An outline of every block says which sentences it holds; from the outlines of both sides come
-stretches, each of which one worker reads from the files and compares. No sentence passes between workers,
-so memory does not grow with the corpus.
+these columns, the name of the file and the place in it. Two single files are compared as they stand. The
+n-th sentence of one side faces the n-th of the other. An outline of every block says which sentences it
+holds; from the outlines of both sides come stretches, each of which one worker reads from the files and
+compares. No sentence passes between workers, so memory does not grow with the corpus.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from covington.pipelines.storage import open_raw, readable
 from covington.pipelines.work import read_task
 
 STRETCH = 4_096  # sentences of a stretch at least, where there are as many
-SPLITTABLE = ("conllu", "parquet")  # other kinds can only be read from the beginning
 _COLUMNS = ("sent_id", "tokens", "upos", "head", "deprel", "source", "position", "line")
 
 Span = tuple[str, int, int]  # source, position of the first sentence, number of sentences
@@ -98,7 +97,7 @@ def _spans(sources: list[str], positions: np.ndarray[tuple[int], np.dtype[np.int
     return tuple(found)
 
 
-def ranked(side: Iterable[Outline]) -> list[Run]:
+def ranked(side: Iterable[Outline], as_they_stand: bool = False) -> list[Run]:
     """The runs of a side in the order of its sentences; a sentence that stands twice is an error."""
     known = {(one.counted.piece, one.counted.part): one.spans for one in side}
     found: list[tuple[str, int, int, Block, int]] = []
@@ -109,15 +108,32 @@ def ranked(side: Iterable[Outline]) -> list[Run]:
         ):
             found.append((source, position, sentences, block, row))
             row += sentences
-    found.sort(key=lambda one: one[:2])
-    runs: list[Run] = []
-    rank, before, free = 0, "", 0
-    for source, position, sentences, block, row in found:
+    by_place = sorted(found, key=lambda one: one[:2])
+    before, free = "", 0
+    for source, position, sentences, block, row in by_place:
         if source == before and position < free:
             raise _twice(source, position, block, row)
+        before, free = source, position + sentences
+    runs: list[Run] = []
+    rank = 0
+    for *_, sentences, block, row in found if as_they_stand else by_place:
         runs.append(Run(rank, sentences, block, row))
-        rank, before, free = rank + sentences, source, position + sentences
+        rank += sentences
     return runs
+
+
+def _is_one_file(side: Sequence[Outline]) -> bool:
+    """Whether the sentences of a side are in one file, and each source's in their order."""
+    if len({one.counted.piece.file for one in side}) > 1:
+        return False
+    places: dict[str, int] = {}
+    last = None
+    in_file = sorted(side, key=lambda one: (one.counted.piece.start, one.counted.part))
+    for source, position, sentences in (span for one in in_file for span in one.spans or ()):
+        if position < places.get(source, 0) or (source != last and source in places):
+            return False
+        places[source], last = position + sentences, source
+    return True
 
 
 def _twice(source: str, position: int, block: Block, row: int) -> DataError:
@@ -127,10 +143,11 @@ def _twice(source: str, position: int, block: Block, row: int) -> DataError:
 
 
 def stretches(gold: Sequence[Outline], system: Sequence[Outline], least: int = STRETCH) -> Iterator[Stretch]:
-    """Cut both sides at the same ranks: at blocks of gold, and never inside a compressed file."""
-    sides = ranked(gold), ranked(system)
+    """Cut both sides at the same ranks: at blocks of gold, and never inside what is read from its beginning."""
+    as_they_stand = _is_one_file(gold) and _is_one_file(system)
+    sides = ranked(gold, as_they_stand), ranked(system, as_they_stand)
     ends = [side[-1].end if side else 0 for side in sides]
-    whole = [_compressed(side) for side in sides]
+    whole = [_read_through(side) for side in sides]
     starts, last = [], 0
     for run in sides[0]:
         if run.rank - last >= least and not any(_is_inside(run.rank, spans) for spans in whole):
@@ -143,12 +160,22 @@ def stretches(gold: Sequence[Outline], system: Sequence[Outline], least: int = S
             yield Stretch(first, *pair)
 
 
-def _compressed(side: list[Run]) -> list[tuple[int, int]]:
-    """The ranks from which to which compressed files reach, in order."""
-    groups = groupby(
-        (run for run in side if run.block.piece.kind not in SPLITTABLE), attrgetter("block.piece")
-    )
-    return [(runs[0].rank, runs[-1].end) for runs in (list(group) for _, group in groups)]
+def _read_through(side: Sequence[Run]) -> list[tuple[int, int]]:
+    """The ranks from which to which compressed files and row groups reach that are read from their beginning."""
+    groups = (list(group) for _, group in groupby(side, attrgetter("block.piece")))
+    return [(runs[0].rank, runs[-1].end) for runs in groups if _is_read_through(runs)]
+
+
+def _is_read_through(runs: Sequence[Run]) -> bool:
+    """Whether runs that stand together in a piece are read in one go, which needs them in its own order.
+
+    To get at a block of a compressed file or a row group, all blocks before it must be read; in CoNLL-U it is found
+    at once.
+    """
+    kind, parts = runs[0].block.piece.kind, [run.block.part for run in runs]
+    if kind == "parquet":
+        return len(set(parts)) > 1 and parts == sorted(parts)
+    return kind != "conllu"
 
 
 def _is_inside(rank: int, spans: list[tuple[int, int]]) -> bool:
@@ -174,16 +201,19 @@ def _sliced(side: list[Run], edges: list[int]) -> Iterator[tuple[Run, ...]]:
 
 def read_runs(runs: Iterable[Run], block_bytes: int = BLOCK_BYTES) -> Iterator[pa.RecordBatch]:
     """The sentences of some runs, in order; the first one that is not well-formed is an error."""
-    for splittable, group in groupby(runs, lambda run: run.block.piece.kind in SPLITTABLE):
-        if splittable:
-            for window in _windows(group):
+    groups = (list(group) for _, group in groupby(runs, attrgetter("block.piece")))
+    for in_one_go, pieces in groupby(groups, _is_read_through):
+        if not in_one_go:
+            for window in _windows(run for inside in pieces for run in inside):
                 yield from _gathered(window, block_bytes)
-        else:
-            for _, whole in groupby(group, attrgetter("block.piece")):
-                inside = list(whole)
-                read = read_task(tuple(run.block for run in inside), block_bytes, strict=True)
-                for run, shard in zip(inside, read, strict=True):
-                    yield shard.sentences.select(_COLUMNS).slice(run.row, run.sentences)
+            continue
+        for inside in pieces:
+            blocks_ = tuple(dict.fromkeys(run.block for run in inside))
+            by_block = groupby(inside, attrgetter("block"))
+            for shard, (_, there) in zip(read_task(blocks_, block_bytes, strict=True), by_block, strict=True):
+                sentences = shard.sentences.select(_COLUMNS)
+                for run in there:
+                    yield sentences.slice(run.row, run.sentences)
 
 
 def _windows(runs: Iterable[Run]) -> Iterator[list[Run]]:

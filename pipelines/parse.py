@@ -8,6 +8,7 @@ on where it stopped.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import sys
@@ -19,7 +20,7 @@ from pathlib import Path
 import apache_beam as beam
 
 from covington import __version__, models
-from covington.errors import OptionError
+from covington.errors import CovingtonError, OptionError
 from covington.listing import is_local, keep_apart, real
 from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model
@@ -90,7 +91,7 @@ class ParseJob:
                 pipeline
                 | "ReadSentences" >> reading
                 | "ParseSentences" >> ParseSentences(kept, self.options)
-                | "WriteSentences" >> WriteSentences(self.folder, self.format, job)
+                | "WriteSentences" >> WriteSentences(self.folder, self.format, job, self.strict)
                 | "KeepTotal" >> beam.Map(lambda report: write_json(total, report.to_dict()))
             )
 
@@ -168,12 +169,13 @@ class _Watch:
         assert self._progress
         known = {path for path in files_in(self._work) if "/done-" in path} if self._seen else set[str]()
         while not self._stop.wait(self._pause):
-            marks = {path for path in files_in(self._work) if "/done-" in path}
-            reports = [read_mark(path)[1] for path in sorted(marks - known)]
-            known |= marks
-            if reports:
-                self._seen += len(reports)
-                self._progress.add(sum(report.tokens for report in reports), self._seen / reports[0].of)
+            with contextlib.suppress(CovingtonError):  # of a request that failed; there will be others
+                marks = {path for path in files_in(self._work) if "/done-" in path}
+                reports = [read_mark(path)[1] for path in sorted(marks - known)]
+                known |= marks
+                if reports:
+                    self._seen += len(reports)
+                    self._progress.add(sum(report.tokens for report in reports), self._seen / reports[0].of)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, cast
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
@@ -130,9 +130,9 @@ def understood(error: BaseException) -> CovingtonError:
     """The covington error inside what a runner raised; runners hand it on as the text of a traceback."""
     text = str(error)
     if isinstance(error, CovingtonError):
-        return _remade(type(error), _WHILE_RUNNING.sub("", text))
+        return type(error)(_WHILE_RUNNING.sub("", text))
     for name, message in _RAISED.findall(text)[-1:]:
-        return _remade(getattr(errors, name, CovingtonError), message)
+        return cast(CovingtonError, getattr(errors, name, CovingtonError)(message))
     told = _TOLD.findall(text)
     if told:  # what gRPC makes of a server that does not answer
         return JobError(f"the job failed: {told[-1]} (-v shows the whole story)")
@@ -145,13 +145,6 @@ def understood(error: BaseException) -> CovingtonError:
     last = text.strip().splitlines()[-1:] or [type(error).__name__]
     plain = _TWICE.sub(r"\1", _JAVA_CLASS.sub(r"\1", last[0].strip()))
     return JobError(f"the job failed: {plain} (-v shows the whole story)")
-
-
-def _remade(kind: type[CovingtonError], message: str) -> CovingtonError:
-    """DataError and its like compose their message when they are made: here it is complete already."""
-    copy: CovingtonError = kind.__new__(kind, message)
-    copy.args = (message,)
-    return copy
 
 
 def _run(pipeline: beam.Pipeline) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from covington.encoding import word_counts
 from covington.parser import Statistics
 
 
@@ -42,7 +43,7 @@ class Shard:
             counted=self.counted,
             sentences=self.sentences.num_rows,
             rejects=self.rejects.num_rows,
-            tokens=count_tokens(self.sentences),
+            tokens=int(word_counts(self.sentences).sum()),
             statistics=self.statistics,
             of=self.of,
         )
@@ -99,8 +100,3 @@ class Report:
 
 def _sum(one: Statistics | None, other: Statistics | None) -> Statistics | None:
     return one + other if one and other else one or other
-
-
-def count_tokens(sentences: pa.RecordBatch) -> int:
-    """How many words a batch has."""
-    return len(sentences.column("tokens").flatten())

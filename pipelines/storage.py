@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from covington.atomic import atomic_file
 from covington.errors import CovingtonError, DataError, OptionError
-from covington.listing import GLOB, NO_INPUT, is_input, is_local, local_files, real
+from covington.listing import GLOB, NO_INPUT, is_input, is_local, is_match, local_files, real
 
 Written = TypeVar("Written")
 
@@ -66,7 +66,7 @@ def entries(pattern: str) -> list[Entry]:
                 source=pattern,
             )
         return [_entry(path) for path in local_files(pattern)]
-    found = _match(pattern)
+    found = [entry for entry in _match(pattern) if is_match(entry.path, pattern)]
     if found:
         return found
     if GLOB & set(pattern):
@@ -134,6 +134,10 @@ def readable(path: str) -> Iterator[None]:
     except ValueError as error:
         if "get filesystem" not in str(error):  # what Beam says of a scheme that it has no filesystem for
             raise
+        if path.startswith("file:"):
+            raise CovingtonError(
+                f"{path}: a file of this machine is named by its path, without file://"
+            ) from None
         raise CovingtonError(
             f"{path}: nothing here reads {path.partition(':')[0]}://; apache-beam[gcp], [aws] and [hadoop] bring"
             " gs://, s3:// and hdfs://"
@@ -244,12 +248,13 @@ def sizes_in(folder: str) -> dict[str, int]:
 
 def remove(paths: Sequence[str]) -> None:
     """Delete files; those that are gone already are no trouble."""
-    for path in paths:
-        with contextlib.suppress(OSError):  # BeamIOError is one
-            if is_local(path):
-                Path(path).unlink()
-            else:
-                beam_files().delete([path])
+    for path in filter(is_local, paths):
+        with contextlib.suppress(OSError):
+            Path(path).unlink()
+    remote = [path for path in paths if not is_local(path)]
+    for first in range(0, len(remote), 100):
+        with contextlib.suppress(OSError):  # BeamIOError is one; it has tried them all
+            beam_files().delete(remote[first : first + 100])
 
 
 def remove_folder(path: str) -> None:
@@ -281,9 +286,10 @@ def fetched(path: str) -> Iterator[Path]:
 
 def put(write: Callable[[Path], Written], target: str) -> Written:
     """Let `write` make a file on this machine, by the last part of its name, and bring it where it belongs."""
-    with readable(target), tempfile.TemporaryDirectory() as folder:
-        if is_local(target):
+    if is_local(target):
+        with readable(target):
             return write(Path(target))
+    with readable(target), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / target.rpartition("/")[2]
         written = write(path)
         copy_file(str(path), target)

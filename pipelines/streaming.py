@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -25,7 +25,7 @@ from covington.listing import is_local, is_sentence_file, keep_apart, real
 from covington.parquet import write_parquet
 from covington.parser import Parser
 from covington.pipelines.blocks import byte_blocks, check_unchanged, file_kind
-from covington.pipelines.shards import Report, Shard, count_tokens
+from covington.pipelines.shards import Report, Shard
 from covington.pipelines.storage import (
     InputFile,
     list_inputs,
@@ -34,7 +34,7 @@ from covington.pipelines.storage import (
     readable,
     whole_file,
 )
-from covington.pipelines.work import DEFAULTS, ParseOptions, parse_shard, parse_text, rejected
+from covington.pipelines.work import DEFAULTS, ParseOptions, as_conllu, parse_shard, parse_text, rejected
 from covington.progress import Progress
 from covington.reject_file import reject_file
 from covington.rejecting import RejectSink
@@ -72,6 +72,10 @@ class ParseStream:
     strict: bool = False
     rejects: str | None = None  # a Parquet file for rejected sentences, made if there are any
 
+    first_reject: str | None = field(
+        default=None, init=False
+    )  # which sentence it was and what is wrong with it
+
     def run(self, parser: Parser, progress: Progress | None = None) -> Report:
         """Read, parse and write; blocks are parsed by several threads and written in their order."""
         if "-" in self.inputs and len(self.inputs) > 1:
@@ -84,17 +88,18 @@ class ParseStream:
 
         def parsed(keep: RejectSink) -> Iterator[pa.RecordBatch]:
             nonlocal report
-            first: pa.RecordBatch | None = None
             for shard in self._in_order(self._jobs(files, parser, bar)):
                 if self.strict and shard.rejects.num_rows:
                     raise rejected(shard.rejects)
                 keep(shard.rejects)
-                report += replace(shard.report(), shards=0)  # one file has none
-                bar.tokens(count_tokens(shard.sentences))
-                first = first or (shard.rejects if shard.rejects.num_rows else None)
+                done = replace(shard.report(), shards=0)  # one file has none
+                report += done
+                bar.tokens(done.tokens)
+                if shard.rejects.num_rows and self.first_reject is None:
+                    self.first_reject = str(rejected(shard.rejects))
                 yield shard.sentences
-            if first is not None and not report.sentences:
-                raise NothingReadError(f"no sentence could be read; the first: {rejected(first)}")
+            if report.rejects and not report.sentences:
+                raise NothingReadError(f"no sentence could be read; the first: {self.first_reject}")
 
         bar = _Bar(progress)
         nothing: NothingReadError | None = None
@@ -141,7 +146,7 @@ class ParseStream:
         bar.whole = sum(file.size for file in files)
         for file in files:
             if file_kind(file) == "parquet":
-                yield from _row_jobs(file, parser, options)
+                yield from _row_jobs(file, parser, options, not self.output.endswith(".parquet"))
                 bar.read(file.size)
             else:
                 with readable(file.path), open_raw(file.path) as raw:
@@ -165,14 +170,19 @@ def _text_jobs(raw: IO[bytes] | _Counted, name: str, parser: Parser, options: Pa
         line += data.lines if isinstance(data, Endless) else data.count(b"\n")
 
 
-def _row_jobs(file: InputFile, parser: Parser, options: ParseOptions) -> Iterator[Job]:
+def _row_jobs(file: InputFile, parser: Parser, options: ParseOptions, to_conllu: bool) -> Iterator[Job]:
     position = 0
     with readable(file.path), open_raw(file.path) as raw:
         for batch in parquet.rows(raw, file.name, _ROWS):
             sentences, bad = parquet.sound_rows(batch, file.name, position)
             shard = Shard(0, 0, sentences, reject_batch(bad), batch.num_rows)
-            yield partial(parse_shard, shard, parser, options)
+            yield partial(_parse_rows, shard, parser, options, to_conllu)
             position += batch.num_rows
+
+
+def _parse_rows(shard: Shard, parser: Parser, options: ParseOptions, to_conllu: bool) -> Shard:
+    parsed = parse_shard(shard, parser, options)
+    return as_conllu(parsed)[1] if to_conllu else parsed
 
 
 def _forget(rejects: pa.RecordBatch, /) -> None:

@@ -7,6 +7,7 @@ is the same as `covington train`. Only numbers of shards pass from step to step;
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -15,7 +16,8 @@ from typing import Any
 
 import apache_beam as beam
 
-from covington.errors import JobError, OptionError
+from covington.errors import CovingtonError, JobError, OptionError
+from covington.listing import is_local
 from covington.pipelines.epochs import Training
 from covington.pipelines.runner import Runner
 from covington.pipelines.transforms import take_folder
@@ -101,7 +103,7 @@ class TrainJob:
     """A training, where to run it, and whom to tell."""
 
     work: Training
-    runner: Runner | None = None  # None is this process without Beam, for one shard
+    runner: Runner | None = None  # None is this process without Beam; it can have one shard alone
     overwrite: bool = False
 
     def run(self, tell: Callable[[dict[str, Any]], object] = lambda record: None) -> dict[str, Any]:
@@ -128,6 +130,7 @@ class _Watch:
         self._work, self._tell = work, tell
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
+        self._pause = 0.2 if is_local(work.folder) else 10.0  # seconds
         self._told = 0
 
     def __enter__(self) -> None:
@@ -140,10 +143,11 @@ class _Watch:
     def _look(self) -> None:
         over = False
         while not over:
-            over = self._stop.wait(0.2)
-            for record in self._work.records()[self._told :]:
-                self._told += 1
-                self._tell(record)
+            over = self._stop.wait(self._pause)
+            with contextlib.suppress(CovingtonError):  # of a request that failed; there will be others
+                for record in self._work.records(self._told):
+                    self._told += 1
+                    self._tell(record)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

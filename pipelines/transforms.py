@@ -16,8 +16,8 @@ from covington.parser import Parser
 from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model
-from covington.pipelines.shards import Report, Shard, count_tokens
-from covington.pipelines.storage import check_output, files_in, list_inputs
+from covington.pipelines.shards import Report, Shard
+from covington.pipelines.storage import absolute, check_output, files_in, list_inputs
 from covington.pipelines.work import (
     DEFAULTS,
     FORMATS,
@@ -124,7 +124,7 @@ class _Parse(beam.DoFn):  # type: ignore[misc]
         parsed = parse_shard(shard, self._loaded.parser, self._options)
         assert parsed.statistics is not None
         self._counters["sentences"].inc(parsed.sentences.num_rows)
-        self._counters["tokens"].inc(count_tokens(parsed.sentences))
+        self._counters["tokens"].inc(parsed.statistics.tokens)
         self._counters["rejects"].inc(parsed.rejects.num_rows)
         self._counters["transitions"].inc(parsed.statistics.transitions)
         self._counters["non_monotonic"].inc(parsed.statistics.non_monotonic)
@@ -161,12 +161,13 @@ class WriteSentences(beam.PTransform):  # type: ignore[misc]
     folder: str
     format: str = "parquet"
     job: str | None = None  # the name of one that fills the folder in several runs, as in `_work/job.json`
+    strict: bool = False  # the first sentence that CoNLL-U cannot hold ends the job; else it is a reject
 
     def __post_init__(self) -> None:
         super().__init__()
         if self.format not in FORMATS:
             raise OptionError(f"the format must be one of {', '.join(FORMATS)}, not {self.format}")
-        self.folder = fspath(self.folder)
+        self.folder = absolute(fspath(self.folder))  # workers may run in other folders
         check_output(self.folder)
         if self.job is None and any(is_ours(path, self.folder) for path in files_in(self.folder)):
             raise OptionError(f"{self.folder} holds the results of another job")
@@ -175,7 +176,7 @@ class WriteSentences(beam.PTransform):  # type: ignore[misc]
         take_folder(shards.pipeline, self.folder)
         report = (
             shards
-            | "WriteShards" >> beam.Map(write_shard, self.folder, self.format, self.job)
+            | "WriteShards" >> beam.Map(write_shard, self.folder, self.format, self.job, self.strict)
             | "InOneWindow" >> beam.WindowInto(beam.window.GlobalWindows())
             | "AddUp" >> beam.CombineGlobally(Report.sum)
         )

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from covington import __version__, parquet
-from covington.conllu import format_batch, parse_bytes
+from covington.conllu import parse_bytes
 from covington.conllu_rejects import Reject, reject_batch
 from covington.endless import REASON, Endless
 from covington.errors import CovingtonError, DataError, OptionError
@@ -32,6 +31,7 @@ from covington.pipelines.storage import (
     whole_file,
     write_json,
 )
+from covington.writing import formatted
 
 Task = tuple[Block, ...]  # blocks that have to be read one after the other
 
@@ -47,7 +47,7 @@ class ParseOptions:
     """How to parse: what Parser.parse takes besides the batch."""
 
     threads: int = 1  # of each worker process, for each batch
-    single_root: bool = True
+    single_root: bool | None = None  # as the model's training data
     max_length: int | None = None
     confidence: bool = False
 
@@ -107,12 +107,15 @@ def _read_compressed(task: Task, block_bytes: int) -> Iterator[tuple[pa.RecordBa
 def _read_rows(task: Task) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
     piece = task[0].piece
     wanted = {block.part: block for block in task}
+    last = max(wanted)
     with readable(piece.file.path), open_raw(piece.file.path) as raw:
         for part, batch in enumerate(parquet.rows(raw, piece.file.name, BLOCK_ROWS, [piece.start])):
             block = wanted.get(part)
             if block is not None:
                 good, bad = parquet.sound_rows(batch, piece.file.name, block.position)
                 yield good, reject_batch(bad)
+            if part == last:
+                return
 
 
 def parse_text(
@@ -153,14 +156,22 @@ def parse_batch(
     )
 
 
-def write_shard(shard: Shard, folder: str, format: str = "parquet", job: str | None = None) -> Report:
+def write_shard(
+    shard: Shard, folder: str, format: str = "parquet", job: str | None = None, strict: bool = False
+) -> Report:
     """Write the files of one shard, then the mark that it is done, and report; not into the folder of another job."""
     check_job(folder, job)
+    text: pa.Buffer | None = None
+    if format == "conllu":
+        text, shard = as_conllu(shard, strict)
     report = shard.report()
     work = join(folder, WORK)
     names = [f"{shard.name}.{format}"]
     with whole_file(join(folder, names[0]), work) as file:
-        write_batch(shard.sentences, file, format)
+        if text is None:
+            parquet.write_to([shard.sentences], file)
+        else:
+            file.write(text)
     if shard.rejects.num_rows:
         names.append(f"{REJECTS}/{shard.name}.parquet")
         with whole_file(join(folder, names[1]), work) as file:
@@ -170,18 +181,21 @@ def write_shard(shard: Shard, folder: str, format: str = "parquet", job: str | N
     return report
 
 
+def as_conllu(shard: Shard, strict: bool = False) -> tuple[pa.Buffer, Shard]:
+    """The sentences as CoNLL-U, and the shard with those that it cannot hold among its rejects."""
+    text, good, bad = formatted(shard.sentences)
+    if not bad:
+        return text, shard
+    rejects = pa.Table.from_batches([shard.rejects, reject_batch(bad)]).combine_chunks().to_batches()[0]
+    if strict:
+        raise rejected(rejects.slice(shard.rejects.num_rows))
+    return text, replace(shard, sentences=good, rejects=rejects)
+
+
 def check_job(folder: str, job: str | None) -> None:
     """See to it that a folder still belongs to a job; None is no job that could lose it."""
     if job is not None and (read_json(join(folder, WORK, "job.json")) or {}).get("job") != job:
         raise CovingtonError(f"another job has taken {folder} meanwhile, or has finished it")
-
-
-def write_batch(batch: pa.RecordBatch, file: IO[bytes], format: str) -> None:
-    """Write one batch into an open file."""
-    if format == "conllu":
-        file.write(format_batch(batch))
-    else:
-        parquet.write_to([batch], file)
 
 
 def is_ours(path: str, folder: str) -> bool:

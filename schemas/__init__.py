@@ -34,7 +34,7 @@ SENTENCE = pa.schema(
         ("misc", _strings),
         ("mwt", pa.list_(MULTIWORD)),
         ("empty_nodes", pa.list_(EMPTY_NODE)),
-        # ours: where the sentence came from, and what the parser has to say of it
+        # ours: where the sentence came from
         ("source", pa.string()),
         ("position", pa.int64()),
         ("line", pa.int64()),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from covington.arrays import list_lengths, lists
 from covington.errors import DataError
 from covington.schemas import MOST_WORDS, PARSE, SENTENCE
 
@@ -19,6 +20,7 @@ _LISTS = (
     pa.types.is_list_view,
     pa.types.is_large_list_view,
 )
+_NEVER_NULL = frozenset({"comments", "mwt", "empty_nodes"})
 _KEEPS_UNDERSCORE = ("tokens", "comments", "flags")  # elsewhere `_` is a missing value
 
 
@@ -28,24 +30,24 @@ def conform(
     """The batch with the columns and types of SENTENCE, and those of PARSE that it has or that are in `parsed`.
 
     Only `tokens` must be there. Columns that the schemas do not know are left out. `source` and
-    `first_position` fill the columns of that name where the table has none.
+    `first_position` are of a table that was read: they fill the columns of that name where it has none.
     """
-    if not parsed and batch.schema.equals(SENTENCE):
-        return batch
-    fields = [*SENTENCE, *(field for field in PARSE if field.name in (*batch.schema.names, *parsed))]
-    if [*batch.schema] == fields:
+    names = {*batch.schema.names}
+    fields = [*SENTENCE, *(field for field in PARSE if field.name in names.union(parsed))]
+    has_null = source is not None and any(batch.column(name).null_count for name in names & _NEVER_NULL)
+    if [*batch.schema] == fields and not has_null:
         return batch
     require_tokens(batch.schema.names, source)
     arrays = []
     for field in fields:
-        if field.name in batch.schema.names:
+        if field.name in names:
             arrays.append(_column(batch.column(field.name), field, source))
         elif field.name == "source" and source is not None:
             arrays.append(pa.repeat(pa.scalar(source), batch.num_rows))
         elif field.name == "position" and source is not None:
             arrays.append(pa.array(range(first_position, first_position + batch.num_rows), pa.int64()))
         else:
-            arrays.append(pa.nulls(batch.num_rows, field.type))
+            arrays.append(_filled(pa.nulls(batch.num_rows, field.type), field))
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, metadata=SENTENCE.metadata))
 
 
@@ -57,7 +59,18 @@ def require_tokens(columns: Sequence[str], source: str | None) -> None:
         raise DataError(reason, source=source)
 
 
+def _filled(array: pa.Array, field: pa.Field) -> pa.Array:
+    """The column, with empty lists for nulls where there is none."""
+    if field.name not in _NEVER_NULL or not array.null_count:
+        return array
+    return lists(list_lengths(array), array.flatten())
+
+
 def _column(array: pa.Array, field: pa.Field, source: str | None) -> pa.Array:
+    return _filled(_plain(array, field, source), field)
+
+
+def _plain(array: pa.Array, field: pa.Field, source: str | None) -> pa.Array:
     if array.type == field.type and field.name not in ("mwt", "empty_nodes"):
         plain = array
     else:
@@ -155,9 +168,8 @@ def _without_underscores(values: pa.Array) -> pa.Array:
     return pc.if_else(missing, pa.scalar(None, pa.string()), values) if pc.any(missing).as_py() else values
 
 
-def _with_values(lists: pa.ListArray, change: object) -> pa.ListArray:
+def _with_values(lists: pa.ListArray, change: Callable[[pa.Array], pa.Array]) -> pa.ListArray:
     """The same lists of changed values."""
-    assert callable(change)
     before = lists.values
     values = change(before)
     if values is before:

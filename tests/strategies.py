@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tests.reference import Arc, Configuration, Root, Transition, TransitionSystem
+from tests.reference import Configuration, Root, Transition, TransitionSystem
 
 LABELS = ("nsubj", "obj", "det", "case")
 
@@ -25,13 +25,6 @@ def trees(draw: st.DrawFn, min_size: int = 1, max_size: int = 12, single_root: b
 
 
 @st.composite
-def labelled_trees(draw: st.DrawFn, min_size: int = 1, max_size: int = 12) -> frozenset[Arc]:
-    """The labelled arcs of a tree."""
-    heads = draw(trees(min_size, max_size))
-    return frozenset(Arc(head, word, draw(st.sampled_from(LABELS))) for word, head in enumerate(heads, 1))
-
-
-@st.composite
 def configurations(
     draw: st.DrawFn, system: TransitionSystem, length: int, labels: tuple[str, ...] = ("",)
 ) -> Configuration:
@@ -46,13 +39,3 @@ def configurations(
         label = draw(st.sampled_from(labels)) if name.endswith("Arc") and name != "NoArc" else ""
         c = system.apply(c, Transition(name, label))
     return c
-
-
-@st.composite
-def situations(
-    draw: st.DrawFn, min_size: int = 1, max_size: int = 12, labels: tuple[str, ...] = ("",)
-) -> tuple[TransitionSystem, Configuration, list[int]]:
-    """A transition system, a configuration of it and the heads of a gold tree of the same length."""
-    gold = draw(trees(min_size, max_size))
-    system = draw(systems)
-    return system, draw(configurations(system, len(gold), labels)), gold

@@ -95,7 +95,7 @@ def test_a_sentence_of_another_length_is_told_from_gold() -> None:
 def test_sentences_without_an_id_are_told_by_their_position_or_their_place() -> None:
     placed = batch(*(sentence(word, [0], position=position) for word, position in (("a", 40), ("b", 41))))
     other = batch(*(sentence(word, [0]) for word in ("a", "X")))
-    with pytest.raises(DataError, match="sentence 42 word 1 is b here"):
+    with pytest.raises(DataError, match="sentence number 42: word 1 is b here"):
         check_pair(placed, other)
-    with pytest.raises(DataError, match="sentence 2 word 1 is b here"):
+    with pytest.raises(DataError, match="sentence number 2: word 1 is b here"):
         check_pair(placed.drop_columns(["position"]), other)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +19,7 @@ from covington import comparison
 from covington.cli import main
 from covington.comparison import System, plan, systems
 from covington.comparison_results import mark
-from covington.errors import DataError, OptionError
+from covington.errors import DataError, JobError, OptionError
 from covington.options import TrainingOptions
 from covington.treebanks import find_treebanks
 from tests.browser import measure, picture
@@ -143,6 +146,13 @@ def test_a_treebank_needs_training_and_test_files(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         for part in parts.split():
             (tmp_path / name / f"xx-ud-{part}.conllu").touch()
+    with pytest.raises(OptionError, match=r"no \*test\* .conllu files in UD_B$"):
+        find_treebanks([str(tmp_path)])
+    with pytest.raises(OptionError, match=r"no \*train\* .conllu files$"):
+        find_treebanks([str(tmp_path / "UD_C")])
+    (found,) = find_treebanks([str(tmp_path / "UD_B")], "dev")
+    assert found.name == "UD_B" and found.test == ()
+    shutil.rmtree(tmp_path / "UD_B")
     (found,) = find_treebanks([str(tmp_path)])
     assert found.name == "UD_A" and found.dev == ()
     with pytest.raises(OptionError, match="same folder name"):
@@ -347,3 +357,23 @@ def test_parts_are_known_by_whole_words_of_their_names(tmp_path: Path) -> None:
         with pytest.raises(OptionError, match=f"{name}: .* two of them"):
             find_treebanks([str(tmp_path)])
         (tmp_path / name).unlink()
+
+
+def test_a_killed_process_is_one_sentence(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed:
+        def __init__(self, *_: object, **__: object) -> None: ...
+        def __enter__(self) -> Killed:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+        def submit(self, *_: object) -> Future[object]:
+            future: Future[object] = Future()
+            future.set_exception(BrokenProcessPool())
+            return future
+
+    monkeypatch.setattr(comparison, "ProcessPoolExecutor", Killed)
+    runs = plan(find_treebanks([str(finished / "banks")]), systems(["upper"], ["epochs=1"]), 1)
+    with pytest.raises(JobError, match="was killed"):
+        comparison.make(runs, tmp_path, 1, lambda result, known: None)

@@ -60,7 +60,7 @@ def greedy(
 ) -> tuple[list[int], list[str | None], list[str | None], Counter[str]]:
     """Heads and labels by the highest-scoring transition at every step, with counts of what was done.
 
-    And the labels when left-over words hang from the first of them.
+    And the labels when left-over words hang from one of them.
     """
     labels, (forms, _, gold, _) = found.label_list, SENTENCES[index]
     length = len(forms)
@@ -96,6 +96,12 @@ def greedy(
     return heads, plain_labels, single_root_labels(weights, walk, found, heads, plain_labels), counts
 
 
+def root_of(heads: list[int], labels: list[str | None]) -> int:
+    """The first word that a transition has attached to the root, or else the first without a head."""
+    under_root = [word for word, head in enumerate(heads, 1) if head == 0]
+    return next((word for word in under_root if labels[word - 1] is not None), under_root[0])
+
+
 def single_root_labels(
     weights: dict[tuple[int, int], int],
     walk: Walk,
@@ -103,17 +109,17 @@ def single_root_labels(
     heads: list[int],
     labels: list[str | None],
 ) -> list[str | None]:
-    """Each left-over word but the first gets the label that scores best for an arc from the first."""
+    """Each left-over word but the root gets the label that scores best for an arc from the root."""
     known, chosen = found.label_list, list(labels)
-    root = heads.index(0) + 1
+    root = root_of(heads, labels)
     walk.mark_root(root, known.index(found.root_label))
-    for word in range(root + 1, len(heads) + 1):
-        if heads[word - 1] == 0:
+    for word in range(1, len(heads) + 1):
+        if heads[word - 1] == 0 and word != root:
             walk.turn_to(word, root)
             keys = walk.features().values()
+            first = 2 if word < root else 2 + len(known)
             scores = [
-                sum(weights.get((key, 2 + len(known) + number), 0) for key in keys)
-                for number in range(len(known))
+                sum(weights.get((key, first + number), 0) for key in keys) for number in range(len(known))
             ]
             walk.attach(word, root, scores.index(max(scores)))
             chosen[word - 1] = known[scores.index(max(scores))]
@@ -148,14 +154,14 @@ def test_parser_and_twin_agree(oracle: str, repairs: str, root: Root, tmp_path: 
         # the margin belongs to the transition that made the arc; words that no transition gave a head have none
         assert [margin is None for margin in row["confidence"]] == [label is None for label in labels]
         total += counts
-        # one word stays under the root, the first that is there; all the others hang from it
-        first = heads.index(0) + 1
+        # one word stays under the root; all the others hang from it
+        only = root_of(heads, labels)
         assert single[index]["head"] == [
-            first if head == 0 and word != first else head for word, head in enumerate(heads, 1)
+            only if head == 0 and word != only else head for word, head in enumerate(heads, 1)
         ]
         assert single[index]["deprel"] == [label or found.root_label for label in with_one_root]
         assert [margin is None for margin in single[index]["confidence"]] == [
-            label is None or (head == 0 and word != first)
+            label is None or (head == 0 and word != only)
             for word, (head, label) in enumerate(zip(heads, labels, strict=True), 1)
         ]
     assert (statistics.shift, statistics.no_arc) == (total["Shift"], total["NoArc"])

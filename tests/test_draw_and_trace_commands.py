@@ -73,7 +73,7 @@ def test_trace_on_the_terminal_as_json_and_as_a_page(
     found = json.loads(capsys.readouterr().out)
     assert found["sent_id"] == "s3" and found["summary"]["transitions"] == len(found["steps"])
     page = (folder / "trace.html").read_text(encoding="utf-8")
-    assert page.count("<tr") == found["summary"]["transitions"]
+    assert page.count("<tr") == found["summary"]["transitions"] + bool(found["left_over"])
 
 
 def test_draw_on_the_terminal_as_picture_and_as_a_page(
@@ -110,3 +110,39 @@ def test_wrong_calls(
     places = {"SYSTEM": folder / "system.conllu", "MODEL": folder / "upper.model"}
     assert main([str(places.get(argument, argument)) for argument in arguments]) == code
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_trace_ends_in_the_tree_that_the_parser_gives(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser, judged = Parser.load(folder / "upper.model"), set()
+    call = ["trace", str(folder / "gold.conllu"), "--model", str(folder / "upper.model"), "--number"]
+    for number, row in enumerate(sentences(folder), 1):
+        (parsed,), (gold,) = trees(parser.parse(row)), trees(row)
+        assert main([*call, str(number), "--json", "-"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (tuple(found["head"]), tuple(found["deprel"])) == (parsed.heads, parsed.labels)
+        arcs = {arc["dependent"]: (arc["head"], arc["label"]) for arc in found["steps"][-1]["arcs"]}
+        for one in found["left_over"]:
+            arc = one["arc"]
+            assert arc["dependent"] not in arcs
+            arcs[arc["dependent"]] = arc["head"], arc["label"]
+            is_gold = gold.heads[arc["dependent"] - 1] == arc["head"]
+            assert one["verdict"] == ("gold" if is_gold else "wrong")
+            judged.add(one["verdict"])
+        assert [arcs[word] for word in sorted(arcs)] == list(zip(parsed.heads, parsed.labels, strict=True))
+        assert main([*call, str(number), "--html", str(folder / "end.html")]) == 0
+        text = capsys.readouterr().out
+        assert text.count("\n end ") == len(found["left_over"])
+        assert ("left over" in text) == ("The end" in (folder / "end.html").read_text(encoding="utf-8"))
+    assert judged == {"gold", "wrong"}
+
+
+def test_what_there_is_nothing_to_draw_of_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold = str(folder / "gold.conllu")
+    assert main(["draw", gold, "--gold", gold, "--errors"]) == 0
+    assert capsys.readouterr() == ("", "no sentence differs from gold\n")
+    assert main(["draw", gold, "--sent-id", "s1", "--sent-id", "nobody"]) == 1
+    assert "no sentence with id nobody to draw" in capsys.readouterr().err
+    assert main(["draw", gold, "--limit", "1", "-o", str(folder / "one.svg")]) == 0
+    assert "--sent-id chooses another" in capsys.readouterr().err

@@ -34,8 +34,8 @@ def test_lists_that_are_missing_whole_leave_their_words_without_a_value() -> Non
     found = encoding.strings(rows, "upos", lengths)
     assert found is not None
     assert found.to_pylist() == ["A", "B", None, None, None, None, "G"]
-    assert encoding.gold_heads(rows, lengths).tolist() == [2, 0, -1, -1, -1, -1, 0]
-    assert encoding.gold_heads(rows.select(["tokens"]), lengths).tolist() == [-1] * 7
+    assert encoding.heads_of(rows, lengths).tolist() == [2, 0, -1, -1, -1, -1, 0]
+    assert encoding.heads_of(rows.select(["tokens"]), lengths).tolist() == [-1] * 7
 
 
 def test_a_column_counts_if_any_word_has_a_value() -> None:
@@ -103,8 +103,8 @@ def test_the_first_label_that_is_not_known_is_named(word: int) -> None:
 def test_what_is_no_tree_is_named_by_its_number_where_it_has_no_id(
     heads: list[int | None], message: str
 ) -> None:
-    told = learnt(sentence("a b c", [0, 1, 1]), sentence("a b", heads, "root dep"))
-    assert re.search(f"number 2 of its batch.*not a tree: {message}", told)
+    told = learnt(sentence("a b c", [0, 1, 1]), sentence("a b", heads, "root dep", position=1))
+    assert re.search(f"sentence number 2: not a tree: {message}", told)
 
 
 def test_two_tags_are_joined_whatever_the_rest_of_the_batch_has() -> None:

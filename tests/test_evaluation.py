@@ -209,7 +209,7 @@ def test_lists_that_are_missing_whole_are_missing_values() -> None:
     assert (found["uas"], found["las"]) == (60.0, 60.0)
     assert scores(count(batch(rows[0], rows[2]), batch(rows[0], rows[2])), "x")["las"] == 100.0
     rows[1].update(head=[2], deprel=None)
-    with pytest.raises(DataError, match="1 values in column head for 2 words"):
+    with pytest.raises(DataError, match=r"column .head. has 1 values for 2 words"):
         count(gold, batch(*rows))
 
 
@@ -270,7 +270,7 @@ def test_alignment_cuts_batches_to_fit() -> None:
         ),
         (
             [sentence("a b", [0, 1]), sentence("c", [0]), sentence("d", [0])],
-            "sentence 1 stands in sys after the last",
+            "sentence number 1: stands in sys after the last",
         ),
     ],
 )
@@ -386,3 +386,12 @@ def test_wrong_calls_and_bad_data_have_their_exit_codes(
     assert run_command(capsys, "evaluate", files[0], str(tmp_path / "nothing.conllu"))[0] == 1
     assert run_command(capsys, "evaluate", files[0], files[1], "--name", "a", "--name", "b")[0] == 2
     assert run_command(capsys, "evaluate", "-", "-")[0] == 2
+
+
+def test_without_tags_nobody_knows_what_is_punctuation() -> None:
+    tagged = batch(sentence("a .", [0, 1], upos="X PUNCT"))
+    assert scores(count(tagged, tagged), "x")["without_punctuation"]["las"] == 100.0
+    for tags in ("_ _", "X PUNC"):
+        other = batch(sentence("a .", [0, 1], upos=tags))
+        found = scores(count(other, other), "x")["without_punctuation"]
+        assert (found["uas"], found["las"], found["tokens"]) == (None, None, 0)

@@ -141,6 +141,12 @@ def test_a_table_that_unfolds_is_read_in_small_parts(tmp_path: Path) -> None:
 
     assert at_a_time(*[20] * 100) == 4096
     assert at_a_time(*[60_000] * 100) == 69
+    long = pa.array([f"{number} " + "x" * 200_000 for number in range(2_000)])
+    pq.write_table(
+        pa.table({"tokens": [["w"]] * 2_000, "text": long, "other": long}), path, use_dictionary=False
+    )
+    with path.open("rb") as file:  # columns that nobody reads do not count
+        assert rows_at_a_time(file, pq.read_metadata(path), "a", 4096) == (1 << 27) // 200_000
     written(3, 1_000_000, 4)
     rejects: list[pa.RecordBatch] = []
     (batch,) = covington.read_parquet(path, rejects=rejects.append)

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +25,12 @@ from tests.reference_perceptron import RULES, Perceptron
 LABELS = ["a", "b", "root"]
 
 
-def random_sentences(count: int, longest: int) -> list[tuple[list[str], list[str], list[int], list[str]]]:
+Words = tuple[list[str], list[str], list[int], list[str]]
+
+
+def random_sentences(count: int, longest: int, seed: int = 7, more_roots: float = 0.0) -> list[Words]:
     """Forms, tags, heads and labels with enough pattern in them to be half learnt."""
-    chooser = random.Random(7)
+    chooser = random.Random(seed)
     made = []
     for _ in range(count):
         length = chooser.randint(1, longest)
@@ -36,6 +40,8 @@ def random_sentences(count: int, longest: int) -> list[tuple[list[str], list[str
         heads = [0] * length
         for place, word in enumerate(order[1:], 1):
             heads[word - 1] = chooser.choice(order[:place][-2:])
+            if more_roots and chooser.random() < more_roots:
+                heads[word - 1] = 0
         labels = ["root" if head == 0 else chooser.choice("ab") for head in heads]
         made.append((forms, tags, heads, labels))
     return made
@@ -69,27 +75,37 @@ def test_learner_and_twin_walk_together(oracle: str, repairs: str, accept: str, 
         seed=3,
         repairs=repairs,
     )
+    walk_together(SENTENCES, options)
+
+
+@pytest.mark.parametrize("seed", [1, 20, 49, 54, 113])
+def test_they_walk_together_where_sentences_have_several_roots(seed: int) -> None:
+    options = TrainingOptions(templates="paper", explore=1.0, explore_from=1, seed=seed)
+    walk_together(random_sentences(6, 6, seed, more_roots=0.3), options)
+
+
+def walk_together(sentences: list[Words], options: TrainingOptions) -> None:
+    """Train both for three epochs: same steps, same updates, same weights."""
     data = batch(
         *(
             sentence(" ".join(forms), heads, " ".join(labels), " ".join(tags))
-            for forms, tags, heads, labels in SENTENCES
+            for forms, tags, heads, labels in sentences
         )
     )
     found = survey([data])
     assert sorted(found.label_list) == LABELS
     shard, weights = prepare([data], options, found), Weights(found.classes(options))
-    rule = RULES[accept, aim]
     perceptron = Perceptron(
         found.label_list,
-        oracle,
-        root,
-        rule,
+        options.oracle,
+        cast(Root, options.root),
+        RULES[options.accept, options.target],
         options.explore,
         options.explore_from,
         options.seed,
         options.own_repairs,
     )
-    trees = [(Sentence(forms, tags), tree(heads, labels)) for forms, tags, heads, labels in SENTENCES]
+    trees = [(Sentence(forms, tags), tree(heads, labels)) for forms, tags, heads, labels in sentences]
     for epoch in (1, 2, 3):
         shard.learner.recorder = Recorder(100_000)
         report = train_epoch(weights, shard, epoch)

@@ -87,7 +87,7 @@ def test_mixing_is_the_mean_of_the_shards_and_the_sum_of_their_sums(by: str) -> 
             part = mixed.for_a_shard()
             train_epoch(part, shard, epoch, number)
             parts.append(part)
-        times = [1 if by == "uniform" else part.updates for part in parts]
+        times = [int(part.steps > 0) if by == "uniform" else part.updates for part in parts]
         trained = [table(part) for part in parts]
         for part_sums in (part_sums for _, part_sums in trained):
             sums.update(part_sums)

@@ -194,10 +194,10 @@ def test_all_sentences_of_a_file_have_the_same_columns(path: Path) -> None:
 
 def test_rows_that_do_not_fit_are_rejected(path: Path) -> None:
     rows = {
-        "sent_id": ["good", "short", "none", "far", "null", "good too"],
-        "tokens": [["a"], ["a", "b"], [], ["a"], None, ["a"]],
-        "lemmas": [["a"], ["a"], [], ["a"], None, None],
-        "head": [[0], [0, 1], [], [2], None, [0]],
+        "sent_id": ["good", "short", "none", "far", "null", "good too", "no word"],
+        "tokens": [["a"], ["a", "b"], [], ["a"], None, ["a"], ["a", None]],
+        "lemmas": [["a"], ["a"], [], ["a"], None, None, None],
+        "head": [[0], [0, 1], [], [2], None, [0], [0, 1]],
     }
     pq.write_table(pa.table(rows), path)
     rejects: list[pa.RecordBatch] = []
@@ -212,6 +212,7 @@ def test_rows_that_do_not_fit_are_rejected(path: Path) -> None:
         ("none", 2, "it has no words"),
         ("far", 3, "a head is outside the sentence"),
         ("null", 4, "it has no words"),
+        ("no word", 6, "a word is null"),
     ]
     with pytest.raises(DataError, match="sentence short"):
         read(path)
@@ -255,3 +256,19 @@ def test_columns_of_one_name_are_refused(path: Path, name: str) -> None:
 def test_batch_size(path: Path) -> None:
     covington.write_parquet([good(10)], path)
     assert [batch.num_rows for batch in covington.read_parquet(path, batch_size=4)] == [4, 4, 2]
+
+
+def test_lists_that_are_never_null(path: Path) -> None:
+    """Whether a table has no such column, or nulls in it, in types of ours or in others."""
+    tables = [
+        pa.table({"tokens": [["a"], ["b"]]}),
+        pa.table({"tokens": [["a"], ["b"]], "comments": [None, ["x"]]}),
+        pa.Table.from_pylist([{"tokens": ["a"]}, {"tokens": ["b"], "comments": ["x"]}], schema=SENTENCE),
+    ]
+    for number, table in enumerate(tables):
+        pq.write_table(table, path)
+        (batch,) = covington.read_parquet(path)
+        for name in ("comments", "mwt", "empty_nodes"):
+            assert batch.column(name).null_count == 0
+        assert batch.column("comments").to_pylist() == [[], ["x"] if number else []]
+        assert batch.column("mwt").to_pylist() == batch.column("empty_nodes").to_pylist() == [[], []]

@@ -64,13 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.seeds < 1 or arguments.jobs < 1:
         raise OptionError("--seeds and --jobs must be at least 1")
-    treebanks = find_treebanks(arguments.treebank)
+    treebanks = find_treebanks(arguments.treebank, arguments.on)
     systems = comparison.systems(arguments.system, arguments.set)
     if arguments.baseline is not None and arguments.baseline not in {system.name for system in systems}:
         raise OptionError(f"--baseline {arguments.baseline} is none of the systems")
-    without = [treebank.name for treebank in treebanks if not treebank.dev]
-    if arguments.on == "dev" and without:
-        raise OptionError(f"no *dev* files in {', '.join(without)}")
     runs = comparison.plan(treebanks, systems, arguments.seeds, curve=not arguments.no_curve)
     tell = Teller(len({run.key for run in runs}), arguments.on)
     results = comparison.make(runs, Path(arguments.work), arguments.jobs, tell)

@@ -16,6 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from covington.conllu_rejects import reject_batch
+from covington.encoding import word_counts
 from covington.errors import DataError, NothingReadError, OptionError
 from covington.listing import REJECTS, distinct, is_local, is_sentence_file, keep_apart, local_files
 from covington.parquet import parse_columns, write_parquet
@@ -23,7 +25,7 @@ from covington.progress import many
 from covington.reading import is_parquet, read_sentences
 from covington.reject_file import reject_file
 from covington.rejecting import RejectSink
-from covington.writing import write_conllu
+from covington.writing import formatted, write_conllu
 
 EXAMPLE = """  covington convert corpus.conllu.gz -o corpus.parquet
   covington convert parsed/ -o parsed.conllu
@@ -34,7 +36,10 @@ _SHOWN = 10  # rejects told one by one; all of them are in the file
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "inputs", nargs="+", metavar="INPUT", help="files, folders or globs; - is standard input"
+        "inputs",
+        nargs="+",
+        metavar="INPUT",
+        help="files, folders or globs, each file read once; - is standard input",
     )
     parser.add_argument(
         "-o", "--output", required=True, metavar="OUTPUT", help="a file, or - for CoNLL-U to standard output"
@@ -53,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     files = distinct(file for name in arguments.inputs for file in _files(name))
-    conversion = Conversion(arguments.strict, not arguments.json)
+    conversion = Conversion(arguments.strict, not arguments.json, not arguments.output.endswith(".parquet"))
     rejects = arguments.rejects or ("" if arguments.output == "-" else arguments.output + REJECTS)
     keep_apart(files, [arguments.output, rejects])
     nothing: NothingReadError | None = None
@@ -84,8 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
 class Conversion:
     """Reads the inputs one after the other and counts what goes by."""
 
-    def __init__(self, strict: bool, tell: bool) -> None:
-        self.strict, self.tell = strict, tell
+    def __init__(self, strict: bool, tell: bool, to_conllu: bool) -> None:
+        self.strict, self.tell, self.to_conllu = strict, tell, to_conllu
         self.sentences = self.words = self.rejects = 0
         self.sink: RejectSink | None = None
         self.first = ""  # what is wrong with the first reject
@@ -93,8 +98,14 @@ class Conversion:
     def batches(self, files: list[str]) -> Iterator[pa.RecordBatch]:
         for name in files:
             for batch in read_sentences(name, strict=self.strict, rejects=self.rejected):
+                if self.to_conllu and is_parquet(name):
+                    _, batch, bad = formatted(batch)
+                    if bad and self.strict:
+                        raise DataError(bad[0].reason, source=name, line=bad[0].line, sent_id=bad[0].sent_id)
+                    if bad:
+                        self.rejected(reject_batch(bad))
                 self.sentences += batch.num_rows
-                self.words += len(batch.column("tokens").flatten())
+                self.words += int(word_counts(batch).sum())
                 yield batch
         if self.rejects and not self.sentences:
             raise NothingReadError(f"no sentence could be read; the first: {self.first}")

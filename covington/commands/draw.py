@@ -45,28 +45,37 @@ def run(arguments: argparse.Namespace) -> int:
     if output is not None and not output.endswith((".svg", ".html")):
         raise OptionError(f"{output}: draw writes .svg and .html")
     limit = 1 if output is not None and output.endswith(".svg") else arguments.limit
-    found = chosen_trees(arguments)
+    wanted = dict.fromkeys(arguments.sent_id or ())  # ids that were not met yet
+    found = chosen_trees(arguments, wanted)
     chosen = list(itertools.islice(found, limit))
+    more = next(found, None) is not None
+    if wanted and not more:
+        raise DataError(f"no sentence with id {' or '.join(wanted)} to draw", source=arguments.input)
     if not chosen:
-        wanted = f" with id {' or '.join(arguments.sent_id)}" if arguments.sent_id else ""
-        raise DataError(f"no sentence{wanted} to draw", source=arguments.input)
+        if not arguments.errors:
+            raise DataError("no sentence to draw", source=arguments.input)
+        print("no sentence differs from gold", file=sys.stderr)
+        return 0
     if output is None:
         print("\n".join(as_text(tree, gold) for tree, gold in chosen), end="")
     elif output.endswith(".svg"):
         report.write(output, drawing.svg(*chosen[0], standalone=True) + "\n")
     else:
         report.write(output, drawing.html(chosen))
-    if next(found, None) is not None:
-        hint = "--sent-id chooses another" if limit < arguments.limit else "--limit draws more"
+    if more:
+        hint = "--sent-id chooses another" if output and output.endswith(".svg") else "--limit draws more"
         print(f"{many(len(chosen), 'tree')} of several: {hint}", file=sys.stderr)
     return 0
 
 
-def chosen_trees(arguments: argparse.Namespace) -> Iterator[tuple[Tree, Tree | None]]:
-    """The sentences asked for, with gold if given, in the order of the file."""
+def chosen_trees(
+    arguments: argparse.Namespace, wanted: dict[str, None]
+) -> Iterator[tuple[Tree, Tree | None]]:
+    """The sentences asked for, with gold if given, in the order of the file; ids that are met are no longer wanted."""
     for tree, gold in _pairs(arguments.input, arguments.gold):
         if arguments.sent_id and tree.sent_id not in arguments.sent_id:
             continue
+        wanted.pop(tree.sent_id or "", None)
         if arguments.errors and gold is not None and _same(tree, gold):
             continue
         yield tree, gold

@@ -13,13 +13,12 @@ import argparse
 import json
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covington import models
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
 from covington.errors import CovingtonError, OptionError
-from covington.listing import REJECTS, is_local
+from covington.listing import REJECTS
 from covington.progress import Progress, clock, many
 from covington.schemas import MOST_WORDS
 
@@ -37,7 +36,10 @@ _NO_CONFIDENCE = "--confidence is kept in Parquet alone; CoNLL-U has no column f
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "inputs", nargs="+", metavar="INPUT", help="files, folders or globs; - is standard input"
+        "inputs",
+        nargs="+",
+        metavar="INPUT",
+        help="files, folders or globs, each file read once; - is standard input",
     )
     parser.add_argument("-o", "--output", required=True, metavar="OUTPUT", help="a file, a folder, or -")
     parser.add_argument(
@@ -61,7 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-length", type=int, metavar="N", help="leave longer sentences unparsed, flagged"
     )
-    parser.add_argument("--many-roots", action="store_true", help="do not force one root per sentence")
+    parser.add_argument(
+        "--roots",
+        choices=("one", "many"),
+        help="of a sentence: exactly one, or any number (as in the model's training data)",
+    )
     parser.add_argument(
         "--confidence", action="store_true", help="keep the score margin of every arc (Parquet)"
     )
@@ -83,17 +89,18 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.threads < 0:
         raise OptionError(f"--threads must be 0 (one per core) or more, not {arguments.threads}")
     options = ParseOptions(
-        single_root=not arguments.many_roots,
+        single_root=None if arguments.roots is None else arguments.roots == "one",
         max_length=arguments.max_length,
         confidence=arguments.confidence,
     )
     with Progress("parsing", show=arguments.progress) as progress:
         if is_one_file(arguments.output):
-            report = _one_file(arguments, options, progress)
+            report, first_reject = _one_file(arguments, options, progress)
         else:
             report = _folder(arguments, options, progress)
+            first_reject = _first_reject(arguments.output) if report.rejects else None
         seconds = progress.seconds
-    _print_summary(report, arguments, seconds)
+    _print_summary(report, first_reject, arguments, seconds)
     if report.rejects and not report.sentences:
         raise CovingtonError("no sentence could be read")
     parsed = report.statistics and report.sentences - report.statistics.unparsed
@@ -105,7 +112,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _one_file(arguments: argparse.Namespace, options: ParseOptions, progress: Progress) -> Report:
+def _one_file(
+    arguments: argparse.Namespace, options: ParseOptions, progress: Progress
+) -> tuple[Report, str | None]:
     from covington.parser import Parser
     from covington.pipelines.model import local_path
     from covington.pipelines.streaming import ParseStream
@@ -118,27 +127,23 @@ def _one_file(arguments: argparse.Namespace, options: ParseOptions, progress: Pr
         raise OptionError(f"{flags[0]} needs a folder as OUTPUT; {arguments.output} is one file")
     if arguments.confidence and not arguments.output.endswith(".parquet"):
         raise OptionError(_NO_CONFIDENCE)
-    if arguments.format and not arguments.output.endswith(f".{arguments.format}"):
-        raise OptionError(
-            f"--format {arguments.format} is for a folder; {arguments.output} says its own format"
-        )
-    rejects = arguments.rejects
-    if rejects is None and arguments.output != "-":
-        rejects = arguments.output + REJECTS
+    format = "parquet" if arguments.output.endswith(".parquet") else "conllu"
+    if arguments.format not in (None, format):
+        raise OptionError(f"--format {arguments.format} is for a folder; {arguments.output} is {format}")
     stream = ParseStream(
         arguments.inputs,
         arguments.output,
         options,
         arguments.threads or os.cpu_count() or 1,
         arguments.strict,
-        rejects,
+        _rejects_place(arguments),
     )
     report = stream.run(Parser.load(local_path(arguments.model)), progress)
     if report.counted != report.sentences + report.rejects:
         raise CovingtonError(
             f"{report.counted} sentences went in, {report.sentences} came out, {report.rejects} were rejected"
         )
-    return report
+    return report, stream.first_reject
 
 
 def _folder(arguments: argparse.Namespace, options: ParseOptions, progress: Progress) -> Report:
@@ -164,19 +169,21 @@ def _folder(arguments: argparse.Namespace, options: ParseOptions, progress: Prog
     return finished(lambda: job.run(runner, progress), progress.close)
 
 
-def _print_summary(report: Report, arguments: argparse.Namespace, seconds: float) -> None:
+def _print_summary(
+    report: Report, first_reject: str | None, arguments: argparse.Namespace, seconds: float
+) -> None:
     if arguments.json:
         facts = report.to_dict() | {"seconds": round(seconds, 3), "output": arguments.output}
         print(json.dumps(facts, sort_keys=True), file=sys.stderr if arguments.output == "-" else sys.stdout)
         return
     unparsed = report.statistics.unparsed if report.statistics else 0
     untagged = report.statistics.untagged if report.statistics else 0
-    if arguments.output == "-" and not report.rejects and not untagged:
+    if arguments.output == "-" and not (report.rejects or untagged or unparsed):
         return
     # of few words it would be the speed of starting up
-    speed = f" ({report.tokens / seconds:,.0f} tokens/s)" if report.tokens >= 100_000 else ""
+    speed = f" ({report.tokens / seconds:,.0f} words/s)" if report.tokens >= 100_000 else ""
     lines = [
-        f"{many(report.sentences, 'sentence')}, {many(report.tokens, 'token')} in {clock(seconds)}{speed}"
+        f"{many(report.sentences, 'sentence')}, {many(report.tokens, 'word')} in {clock(seconds)}{speed}"
         f" to {arguments.output}"
     ]
     if unparsed:
@@ -188,8 +195,7 @@ def _print_summary(report: Report, arguments: argparse.Namespace, seconds: float
         rejects = _rejects_place(arguments)
         where = f"see {rejects}" if rejects else "--rejects FILE keeps them, --strict stops at the first"
         lines.append(f"{many(report.rejects, 'sentence')} could not be read: {where}")
-        if rejects and (rejects.endswith("/") or not is_local(rejects) or Path(rejects).is_file()):
-            lines.append(f"the first of them: {_first_reject(rejects)}")
+        lines.append(f"the first of them: {first_reject}")
     print("\n".join(lines), file=sys.stderr)
 
 
@@ -204,13 +210,13 @@ def _rejects_place(arguments: argparse.Namespace) -> str | None:
     return str(arguments.rejects or arguments.output + REJECTS)
 
 
-def _first_reject(place: str) -> str:
+def _first_reject(folder: str) -> str:
     """Which sentence it is and what is wrong with it."""
     import pyarrow.parquet as pq
 
-    from covington.pipelines.storage import files_in, open_raw, readable
-    from covington.pipelines.work import rejected
+    from covington.pipelines.storage import files_in, join, open_raw, readable
+    from covington.pipelines.work import REJECTS, rejected
 
-    path = files_in(place)[0] if place.endswith("/") else place
+    path = files_in(join(folder, REJECTS))[0]
     with readable(path), open_raw(path) as file:
         return str(rejected(next(pq.ParquetFile(file).iter_batches(batch_size=1))))

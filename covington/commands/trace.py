@@ -1,7 +1,8 @@
 """Show the transitions of one sentence, step by step, with the non-monotonic repairs marked.
 
-INPUT is CoNLL-U or Parquet; where it has gold heads, every arc is judged by them. The page (--html) is
-stepped through with buttons, a slider or the arrow keys.
+INPUT is CoNLL-U or Parquet; where it has gold heads, every arc is judged by them. Words that the
+transitions leave without a head are attached at the end. The page (--html) is stepped through with
+buttons, a slider or the arrow keys.
 """
 
 from __future__ import annotations
@@ -43,19 +44,24 @@ def run(arguments: argparse.Namespace) -> int:
     parser = Parser.load(arguments.model)
     gold: Tree | None = tree if all(head is not None for head in tree.heads) else None
     steps = tracing.replay(parser.trace(row), len(tree.words), gold)
+    parsed = next(trees(parser.parse(row)))
+    left = tracing.left_over(steps, parsed, gold)
     if arguments.json != "-" and arguments.html != "-":
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        print(tracing.as_text(tree, steps, colour=colour), end="")
+        print(tracing.as_text(tree, steps, left, colour=colour), end="")
     if arguments.json is not None:
         found = {
             "sent_id": tree.sent_id,
             "words": tree.words,
             "summary": tracing.summary(steps),
             "steps": [asdict(step) for step in steps],
+            "left_over": [asdict(one) for one in left],
+            "head": parsed.heads,
+            "deprel": parsed.labels,
         }
         report.write(arguments.json, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     if arguments.html is not None:
-        report.write(arguments.html, trace_page.html(tree, steps))
+        report.write(arguments.html, trace_page.html(tree, steps, left))
     return 0
 
 

@@ -42,7 +42,12 @@ _HELP = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("inputs", nargs="+", metavar="TRAIN", help="files, folders or globs with gold trees")
+    parser.add_argument(
+        "inputs",
+        nargs="+",
+        metavar="TRAIN",
+        help="files, folders or globs with gold trees, each file read once",
+    )
     parser.add_argument(
         "-o", "--output", required=True, metavar="MODEL", help="the model file to make, or to replace"
     )

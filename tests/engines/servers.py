@@ -169,9 +169,6 @@ class Cluster:
     def wait_for_task_managers(self, count: int) -> None:
         wait_until(lambda: self.overview().get("taskmanagers") == count, f"{count} TaskManagers")
 
-    def wait_until_free(self) -> None:
-        wait_until(lambda: self.overview().get("slots-available") == 4, "free slots")
-
     def overview(self) -> dict[str, Any]:
         address = f"http://localhost:{self.rest}/overview"
         with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=5) as answer:

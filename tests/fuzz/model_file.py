@@ -39,7 +39,7 @@ def target(data: bytes, random_: random.Random) -> str:
     """Damage is always noticed; with the checksum repaired, every array still lies inside the file."""
     repaired = random_.randrange(2) == 0 and len(data) >= _DIGITS.stop
     if repaired:
-        data = _with_checksum(data)
+        data = with_checksum(data)
     _FILE.write_bytes(data)
     try:
         model = model_file.read(_FILE)
@@ -52,7 +52,7 @@ def target(data: bytes, random_: random.Random) -> str:
     return "read"
 
 
-def _with_checksum(data: bytes) -> bytes:
+def with_checksum(data: bytes) -> bytes:
     """What somebody would do who changes a model on purpose."""
     start = min(8 + int.from_bytes(data[:8], "little"), len(data))
     header = bytearray(data[:start])

@@ -15,12 +15,6 @@ cp -r "$root/covington" "$build/covington"
 rm -f "$build"/covington/*.so "$build"/covington/*.c
 cp -r "$root/pipelines" "$root/schemas" "$root/models" "$build/covington/"
 cp -r "$root/pyproject.toml" "$root/setup.py" "$root/README.md" "$root/LICENSE" "$root/models" "$build/"
-for source in "$build"/covington/*.pyx; do
-    case $(basename "$source") in
-        arrow_*.pyx | checksum.pyx | conllu*.pyx) ;;
-        *) rm "$source" ;; # not used by the fuzzers, and slow to build
-    esac
-done
 mkdir "$build/tests"
 cp -r "$root"/tests/*.py "$root/tests/fuzz" "$build/tests/"
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import io
+import json
 import os
+import pickle
 import shlex
 import signal
 import subprocess
@@ -12,15 +15,17 @@ import time
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import covington
+from covington import parquet
 from covington.cli import main
-from covington.errors import CovingtonError, OptionError
-from covington.pipelines import work
+from covington.errors import CovingtonError, DataError, OptionError
 from covington.pipelines.parse import ParseJob
 from covington.pipelines.runner import Runner
+from covington.pipelines.transforms import WriteSentences
 from tests.pipelines.conftest import SAMPLE
 
 
@@ -312,14 +317,14 @@ def test_a_job_whose_folder_was_taken_says_so(
 ) -> None:
     call = ["parse", str(corpus), "-o", str(tmp_path / "out"), "--model", small_model]
     job = tmp_path / "out" / "_work" / "job.json"
-    write = work.write_batch
+    write = parquet.write_to
 
     def taken(*arguments: object) -> None:
         job.write_text(job.read_text().replace('"job": "', '"job": "other'))
         write(*arguments)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(work, "write_batch", taken)
+        patch.setattr(parquet, "write_to", taken)
         assert main(call) == 1
     assert "another job has taken" in capsys.readouterr().err
     assert not (tmp_path / "out" / "_summary.json").exists()
@@ -369,3 +374,116 @@ print("numpy.ma" in sys.modules)
 def test_what_numpy_loads_lazily_is_there_before_threads_ask_for_it() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_PANDAS], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
+
+
+def test_what_conllu_cannot_hold_is_rejected(
+    small_model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A table may have line breaks: in the text they are spaces, in a word nothing can be done."""
+    (batch,) = covington.read_conllu(SAMPLE)
+    rows = batch.slice(0, 3).to_pylist()
+    rows[0]["text"] = "one\ntwo"
+    rows[1]["tokens"][0] = "\n"
+    table = tmp_path / "odd.parquet"
+    pq.write_table(pa.Table.from_pylist(rows, schema=batch.schema), table)
+    reason = "cannot be written as CoNLL-U: a value holds a tab or a line break"
+    for output, rejects in (
+        ("out.conllu", "out.conllu.rejects.parquet"),
+        ("out", "out/_rejects/shard-00000-of-00001.parquet"),
+    ):
+        call = ["parse", str(table), "-o", str(tmp_path / output), "--model", small_model]
+        call += ["--format", "conllu"]
+        assert main(call) == 0
+        assert reason in capsys.readouterr().err
+        (read,) = [*covington.read_sentences(tmp_path / output)]
+        assert read.column("text").to_pylist() == ["one two", rows[2]["text"]]
+        (reject,) = pq.read_table(tmp_path / rejects).to_pylist()
+        assert (reject["reason"], reject["sent_id"], reject["position"]) == (reason, rows[1]["sent_id"], 1)
+        assert json.loads(reject["raw"])["tokens"][0] == "\n"
+        assert main([*call, "--strict", "--overwrite"]) == 1
+        assert reason in capsys.readouterr().err
+    assert main(["convert", str(table), "-o", str(tmp_path / "converted.conllu")]) == 0
+    assert reason in capsys.readouterr().err
+    assert main(["convert", str(table), "-o", str(tmp_path / "converted.conllu"), "--strict"]) == 1
+    whole = tmp_path / "whole.parquet"
+    assert main(["parse", str(table), "-o", str(whole), "--model", small_model]) == 0
+    assert pq.read_table(whole).column("tokens").to_pylist() == [row["tokens"] for row in rows]
+
+
+def test_standard_output_has_its_say_too(
+    small_model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sentences that were left without a tree, and what is wrong with those that could not be read."""
+    text = tmp_path / "text.conllu"
+    text.write_text(Path(SAMPLE).read_text(encoding="utf-8") + "# sent_id = bad\n1\tx\n\n", encoding="utf-8")
+    assert main(["parse", str(text), "-o", "-", "--model", small_model, "--max-length", "3"]) == 0
+    told = capsys.readouterr().err
+    assert "of more than 3 words came out without a tree" in told
+    assert "the first of them:" in told and "sentence bad: expected 10 columns" in told
+
+
+def test_a_format_that_a_file_has_anyway_may_be_named(small_model: str, tmp_path: Path) -> None:
+    for name, format in (("a.conllu.gz", "conllu"), ("a.parquet", "parquet")):
+        call = ["parse", str(SAMPLE), "-o", str(tmp_path / name), "--model", small_model, "--format", format]
+        assert main(call) == 0
+
+
+def test_a_wildcard_passes_over_what_a_folder_does(small_model: str, corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert main(["parse", str(corpus), "-o", str(out), "--model", small_model]) == 0
+    assert (out / "_rejects").is_dir()
+    assert main(["convert", str(out / "**" / "*.parquet"), "-o", str(tmp_path / "all.conllu")]) == 0
+    assert main(["convert", str(out), "-o", str(tmp_path / "folder.conllu")]) == 0
+    assert (tmp_path / "all.conllu").read_bytes() == (tmp_path / "folder.conllu").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("parse file:///x.conllu -o y.conllu", "named by its path, without file://"),
+        ("evaluate x y --name \udcff --html z.html", "not in UTF-8"),
+        ("compare x --system ''", "not a folder"),
+    ],
+)
+def test_odd_names(call: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(shlex.split(call)) in (1, 2)
+    assert told in capsys.readouterr().err
+
+
+def test_no_memory_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def nothing_left(*_: object) -> None:
+        raise MemoryError("no memory for a sentence")
+
+    monkeypatch.setattr("covington.commands.info.run", nothing_left)
+    assert main(["info"]) == 1
+    assert capsys.readouterr().err == "covington: there is not enough memory\n"
+
+
+def test_the_names_for_those_who_check_types_are_all_there() -> None:
+    import covington.pipelines as public
+
+    source = ast.parse(Path(public.__file__).read_text(encoding="utf-8"))
+    (block,) = [node for node in source.body if isinstance(node, ast.If)]
+    imported = {
+        alias.asname: part.module
+        for part in block.body
+        if isinstance(part, ast.ImportFrom)
+        for alias in part.names
+    }
+    assert imported == {name: f"covington.pipelines.{home}" for name, home in public._HOMES.items()}
+
+
+def test_errors_of_a_job_can_be_sent_on() -> None:
+    """Whoever runs a job in another process wants its error back."""
+    from covington.pipelines.runner import understood
+
+    error = understood(DataError("it has no words", source="a.conllu", line=3))
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is DataError and str(again) == str(error) == "a.conllu:3: it has no words"
+
+
+def test_a_relative_folder_is_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert WriteSentences("out").folder == str(tmp_path / "out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from covington.pipelines import blocks, work
 from covington.pipelines.pairing import Outline, Run, ranked, read_runs, stretches
 from covington.pipelines.storage import list_inputs
 from covington.pipelines.tally import Tally, compare, outlined, tally
+from covington.reading import read_conllu
 from tests.pipelines.test_evaluate import (
     LAYOUTS,
     Texts,
@@ -132,6 +134,37 @@ def test_a_large_row_group_is_several_blocks(tmp_path: Path, monkeypatch: pytest
     assert ids(tuple(ranked(side))) == [f"s{number}" for number in range(SENTENCES)]
     right = list_inputs([as_one_file(tmp_path, GOLD)])
     same(tally(right, list_inputs([path]), rows=True), plain(GOLD, SYSTEM))
+
+
+def test_a_large_row_group_in_order_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (blocks, work):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 7)
+    path = in_pieces(batch_of(SYSTEM), [list(range(SENTENCES))], tmp_path / "one")
+    read, rows = [], work.parquet.rows
+
+    def counted(*arguments: object) -> Iterator[pa.RecordBatch]:
+        for batch in rows(*arguments):  # type: ignore[arg-type]
+            read.append(batch.num_rows)
+            yield batch
+
+    monkeypatch.setattr(work.parquet, "rows", counted)
+    right = list_inputs([as_one_file(tmp_path, GOLD)])
+    same(tally(right, list_inputs([path]), rows=True, block_bytes=BLOCK, stretch=5), plain(GOLD, SYSTEM))
+    assert sum(read) == SENTENCES
+
+
+def test_two_files_are_compared_as_they_stand(tmp_path: Path) -> None:
+    """A file that was made of b.conllu and then of a.conllu, as text and as a table."""
+    for side, texts in (("gold", GOLD), ("system", SYSTEM)):
+        (tmp_path / side).mkdir()
+        for name, part in (("b", texts[:7]), ("a", texts[7:])):
+            (tmp_path / side / f"{name}.conllu").write_text("".join(part), encoding="utf-8")
+    both = [batch for name in "ba" for batch in read_conllu(tmp_path / "system" / f"{name}.conllu")]
+    write_parquet(both, tmp_path / "both.parquet")
+    system, right = list_inputs([str(tmp_path / "both.parquet")]), plain(GOLD, SYSTEM)
+    same(tally(list_inputs([as_one_file(tmp_path, GOLD)]), system, rows=True), right)
+    # against several files the order is that of the sources
+    assert tally(list_inputs([str(tmp_path / "gold")]), system).counts.to_dict() == right.counts.to_dict()
 
 
 @pytest.mark.parametrize("layout", list(LAYOUTS))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
+import numpy as np
 import pytest
 
 from covington import model_file, training
 from covington.cli import main
-from covington.errors import CovingtonError, ModelError, OptionError
+from covington.errors import CovingtonError, DataError, ModelError, OptionError
 from covington.freezing import freeze
 from covington.options import TrainingOptions
 from covington.parser import Parser
@@ -372,3 +374,46 @@ def test_two_trainings_of_one_pipeline_have_two_models(tmp_path: Path) -> None:
 def test_inputs_are_paths_of_any_kind(serial: bytes, tmp_path: Path) -> None:
     for inputs in (SAMPLE, Path(SAMPLE), [Path(SAMPLE)]):
         assert train(tmp_path / "model", None, inputs=inputs) == serial
+
+
+def test_dev_data_that_cannot_be_scored_is_told_before_the_first_epoch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headless = tmp_path / "dev.conllu"
+    headless.write_text("1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n")
+    monkeypatch.setattr(training, "train_epoch", None)  # nobody gets that far
+    for runner in (None, ONE):
+        with pytest.raises(DataError, match="a word has no head"):
+            train(tmp_path / "model", runner, dev=(str(headless),))
+
+
+def test_several_shards_need_a_runner(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="3 shards need a runner"):
+        train(tmp_path / "model", None, shards=3)
+
+
+def test_shards_without_sentences_have_no_say(tmp_path: Path) -> None:
+    """However many there are: what the others have learnt is not watered down."""
+    for shards in (60, 90):
+        train(tmp_path / f"{shards}", shards=shards)
+    few, many = (model_file.read(tmp_path / name).arrays for name in ("60", "90"))
+    assert all(np.array_equal(few[name], many[name]) for name in few)
+
+
+def test_trees_with_several_roots(tmp_path: Path) -> None:
+    """A model gives sentences as many roots as its training data had, unless one is asked for."""
+    text = Path(SAMPLE).read_text(encoding="utf-8")
+    many = re.sub(r"\t\d+\tpunct\t", "\t0\tpunct\t", text)
+    (tmp_path / "many.conllu").write_text(many, encoding="utf-8")
+    for inputs, has_many in (((SAMPLE,), False), ((str(tmp_path / "many.conllu"),), True)):
+        train(tmp_path / "model", inputs=inputs)
+        parser = Parser.load(tmp_path / "model")
+        assert parser.metadata["many_roots"] is has_many
+        (batch,) = read_all((SAMPLE,))
+        roots = [
+            max(
+                heads.count(0) for heads in parser.parse(batch, single_root=single).column("head").to_pylist()
+            )
+            for single in (None, True)
+        ]
+        assert (roots[0] > 1, roots[1]) == (has_many, 1)
