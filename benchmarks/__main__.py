@@ -105,8 +105,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     for part in arguments.only:
         tell(part)
         conditions = about | {"load before": os.getloadavg()[0], "begun": machine.now()}
-        conditions["repetitions"] = scale.repetitions
-        results[part] = measures[part]() | {"machine": conditions, "scale": asdict(scale)}
+        conditions |= {"repetitions": scale.repetitions, "scale": asdict(scale)}
+        results[part] = measures[part]() | {"machine": conditions}
         # after every part: what was measured is kept, whatever happens to the next one
         place.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return results

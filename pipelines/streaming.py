@@ -40,7 +40,7 @@ from covington.reject_file import reject_file
 from covington.rejecting import RejectSink
 from covington.writing import write_conllu
 
-_BLOCK = 1 << 19  # bytes: small, so that a pipe gives its first trees soon
+_BLOCK = 1 << 20  # bytes: small, so that a pipe gives its first trees soon
 _ROWS = 4_096  # of a table
 
 Job = Callable[[], Shard]
