@@ -122,7 +122,7 @@ def ranked(side: Iterable[Outline], as_they_stand: bool = False) -> list[Run]:
     return runs
 
 
-def _is_one_file(side: Sequence[Outline]) -> bool:
+def _is_one_file_in_order(side: Sequence[Outline]) -> bool:
     """Whether the sentences of a side are in one file, and each source's in their order."""
     if len({one.counted.piece.file for one in side}) > 1:
         return False
@@ -144,7 +144,7 @@ def _twice(source: str, position: int, block: Block, row: int) -> DataError:
 
 def stretches(gold: Sequence[Outline], system: Sequence[Outline], least: int = STRETCH) -> Iterator[Stretch]:
     """Cut both sides at the same ranks: at blocks of gold, and never inside what is read from its beginning."""
-    as_they_stand = _is_one_file(gold) and _is_one_file(system)
+    as_they_stand = _is_one_file_in_order(gold) and _is_one_file_in_order(system)
     sides = ranked(gold, as_they_stand), ranked(system, as_they_stand)
     ends = [side[-1].end if side else 0 for side in sides]
     whole = [_read_through(side) for side in sides]

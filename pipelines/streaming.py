@@ -72,9 +72,8 @@ class ParseStream:
     strict: bool = False
     rejects: str | None = None  # a Parquet file for rejected sentences, made if there are any
 
-    first_reject: str | None = field(
-        default=None, init=False
-    )  # which sentence it was and what is wrong with it
+    # after the run: which sentence was the first that could not be read, and what is wrong with it
+    first_reject: str | None = field(default=None, init=False)
 
     def run(self, parser: Parser, progress: Progress | None = None) -> Report:
         """Read, parse and write; blocks are parsed by several threads and written in their order."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from covington import evaluation_report, report, significance
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
 from covington.errors import DataError, OptionError
-from covington.evaluation import ALL, SYSTEM, WORDS
+from covington.evaluation import SYSTEM
 from covington.listing import is_local
 from covington.progress import many
 from covington.reading import opened
@@ -113,7 +113,7 @@ def evaluate(
 
             tallies = EvaluateJob(golds, sides, names).run(runner or LOCAL)
     for found, path in zip(tallies, systems, strict=True):
-        if not found.counts.attachment[ALL][WORDS]:
+        if not found.counts.words:
             raise DataError("there are no sentences to compare", source=gold)
         if not found.counts.arc_length.counts[:, SYSTEM].any():
             raise DataError("no word has a head, so there is nothing to score", source=path)
