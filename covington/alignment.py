@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from covington.encoding import word_counts
-from covington.places import data_error
+from covington.places import data_error, located
 
 
 def align(
@@ -49,9 +49,7 @@ def check_pair(gold: pa.RecordBatch, system: pa.RecordBatch, name: str = "the sy
     words = [gold.column("tokens").flatten(), system.column("tokens").flatten()]
     word = _first(pc.fill_null(pc.not_equal(*words), True))
     if word is not None:
-        ends = np.cumsum(counts[0])
-        row = int(np.searchsorted(ends, word, side="right"))
-        number = word - int(ends[row] - counts[0][row]) + 1
+        row, number = located(counts[0], word)
         raise data_error(gold, row, f"word {number} is {words[0][word]} here and {words[1][word]} in {name}")
 
 

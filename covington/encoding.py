@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from covington import arrays
 from covington.arrays import list_lengths, numbers, validity
 from covington.errors import DataError
-from covington.places import data_error
+from covington.places import data_error, located
 from covington.sentences import Sentences, first_bad_tree
 from covington.templates import WORD_ATTRIBUTES
 
@@ -102,7 +102,7 @@ def _gold_labels(batch: pa.RecordBatch, lengths: Any, labels: Sequence[str]) -> 
         return np.empty(0, dtype=np.int32)
     found = pc.index_in(flat, value_set=arrays.strings(labels))
     if found.null_count:
-        sentence, word = _place(lengths, int(validity(found).argmin()))
+        sentence, word = located(lengths, int(validity(found).argmin()))
         raise data_error(batch, sentence, f"word {word} has no label that the model knows (column 'deprel')")
     return arrays.to_numpy(found, -1)
 
@@ -134,9 +134,3 @@ def per_word(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.Array | None:
     known = np.repeat(found == lengths, lengths)
     place = np.where(known, np.cumsum(known) - 1, 0)
     return flat.take(numbers(place, known))
-
-
-def _place(lengths: Any, token: int) -> tuple[int, int]:
-    ends = np.cumsum(lengths)
-    sentence = int(np.searchsorted(ends, token, side="right"))
-    return sentence, token - int(ends[sentence] - lengths[sentence]) + 1

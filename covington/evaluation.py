@@ -29,7 +29,7 @@ import pyarrow as pa
 from covington.arrays import repeated, to_numpy
 from covington.encoding import heads_of, strings, word_counts
 from covington.errors import DataError
-from covington.places import data_error
+from covington.places import data_error, located
 from covington.tree_shape import BoolArray, IntArray, depth, projective, starts
 
 CONTENT_RELATIONS = {
@@ -261,8 +261,7 @@ def _heads(batch: pa.RecordBatch, lengths: IntArray, known: bool) -> IntArray:
 
 
 def _bad(batch: pa.RecordBatch, lengths: IntArray, wrong: BoolArray, reason: str) -> DataError:
-    row = int(np.searchsorted(np.cumsum(lengths), np.flatnonzero(wrong)[0], side="right"))
-    return data_error(batch, row, reason)
+    return data_error(batch, located(lengths, int(wrong.argmax()))[0], reason)
 
 
 def _encode(columns: list[pa.Array]) -> tuple[list[IntArray], list[str]]:

@@ -1,9 +1,10 @@
-"""Where a sentence of a batch stands, for errors that name it."""
+"""Where a sentence of a batch stands, and a word in it, for errors that name them."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from covington.errors import DataError
@@ -18,6 +19,17 @@ def data_error(batch: pa.RecordBatch, row: int, reason: str) -> DataError:
     return DataError(
         reason, source=_value(batch, "source", row), line=_value(batch, "line", row), sent_id=sent_id
     )
+
+
+def located(lengths: Any, word: int) -> tuple[int, int]:
+    """The row of a word that is counted from 0 over sentences of these lengths, and its number in there.
+
+    >>> located(np.array([3, 0, 2]), 3)
+    (2, 1)
+    """
+    ends = np.cumsum(lengths)
+    row = int(np.searchsorted(ends, word, side="right"))
+    return row, word - int(ends[row] - lengths[row]) + 1
 
 
 def _value(batch: pa.RecordBatch, name: str, row: int) -> Any:
