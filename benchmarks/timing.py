@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.settings import Scale
+from covington.cli import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -88,7 +89,7 @@ class Probe:
             capture_output=True,
             text=True,
             cwd=ROOT,
-            env=os.environ | ONE_THREAD,
+            env=ENVIRONMENT | os.environ | ONE_THREAD,
             check=False,
         )
         if done.returncode:

@@ -67,6 +67,18 @@ def test_streams(small_model: str) -> None:
     assert sum(batch.num_rows for batch in trees) == 42
 
 
+@pytest.mark.parametrize("chosen", [None, pa.supported_memory_backends()[0]])
+def test_the_allocator_that_gives_memory_back_unless_another_is_chosen(chosen: str | None) -> None:
+    name = "ARROW_DEFAULT_MEMORY_POOL"
+    shown = "import pyarrow; print(pyarrow.default_memory_pool().backend_name)"
+    environment = {key: value for key, value in os.environ.items() if key != name}
+    if chosen:
+        environment[name] = chosen
+    command = [sys.executable, "-c", f"from covington.cli import main; main(['info']); {shown}"]
+    done = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+    assert done.stdout.split()[-1] == (chosen or "system")
+
+
 def test_module_is_the_same_as_the_command(small_model: str, tmp_path: Path) -> None:
     from covington.pipelines.parse import main as parse
 
