@@ -24,6 +24,9 @@ from covington.schemas import MOST_WORDS, PARSE, SENTENCE, VERSION, WORD_COLUMNS
 from covington.schemas.conform import conform, require_tokens, unfit_heads, without_heads
 
 ROW_GROUP = 8_192  # sentences, about a hundred thousand words
+_TIDIED = (
+    8  # row groups after which memory goes back: each leaves small things behind, in between what is free
+)
 _WITH_STATISTICS = ("sent_id", "source", "position", "line")  # of whole rows; nobody can skip lists by them
 _WITH_DICTIONARY = ("source", "model", *(f"{name}.list.element" for name in (*WORD_COLUMNS, "flags")))
 _TOGETHER = 1 << 22  # words read at a time
@@ -47,12 +50,16 @@ def write_parquet(
 def write_to(batches: Iterable[pa.RecordBatch], file: IO[bytes], parsed: Collection[str] = ()) -> None:
     """Write batches as Parquet to a file that is open."""
     writer: pq.ParquetWriter | None = None
+    written = 0
     try:
         for table in _row_groups(conform(batch, parsed=parsed) for batch in batches):
             if writer is None:
                 writer = _writer(file, table.schema)
             writer.write_table(table, row_group_size=ROW_GROUP)
             del table  # not to be held while the next one is made
+            written += 1
+            if written % _TIDIED == 0:
+                pa.default_memory_pool().release_unused()
         if writer is None:
             writer = _writer(file, SENTENCE)
     finally:
