@@ -24,9 +24,6 @@ from covington.schemas import MOST_WORDS, PARSE, SENTENCE, VERSION, WORD_COLUMNS
 from covington.schemas.conform import conform, require_tokens, unfit_heads, without_heads
 
 ROW_GROUP = 8_192  # sentences, about a hundred thousand words
-_TIDIED = (
-    8  # row groups after which memory goes back: each leaves small things behind, in between what is free
-)
 _WITH_STATISTICS = ("sent_id", "source", "position", "line")  # of whole rows; nobody can skip lists by them
 _WITH_DICTIONARY = ("source", "model", *(f"{name}.list.element" for name in (*WORD_COLUMNS, "flags")))
 _TOGETHER = 1 << 22  # words read at a time
@@ -50,16 +47,14 @@ def write_parquet(
 def write_to(batches: Iterable[pa.RecordBatch], file: IO[bytes], parsed: Collection[str] = ()) -> None:
     """Write batches as Parquet to a file that is open."""
     writer: pq.ParquetWriter | None = None
-    written = 0
     try:
         for table in _row_groups(conform(batch, parsed=parsed) for batch in batches):
             if writer is None:
                 writer = _writer(file, table.schema)
             writer.write_table(table, row_group_size=ROW_GROUP)
             del table  # not to be held while the next one is made
-            written += 1
-            if written % _TIDIED == 0:
-                pa.default_memory_pool().release_unused()
+            # what a row group leaves for the footer lies between what is free, which would grow and grow
+            pa.default_memory_pool().release_unused()
         if writer is None:
             writer = _writer(file, SENTENCE)
     finally:
@@ -94,15 +89,24 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
             )
         waiting.append(batch)
         rows += batch.num_rows
+        del batch  # it is among those that wait, or is written
         while rows >= ROW_GROUP:
             table = pa.Table.from_batches(waiting)
             waiting = table.slice(ROW_GROUP).to_batches()
             rows -= ROW_GROUP
-            table = table.slice(0, ROW_GROUP).combine_chunks()
-            yield table
-            del table
+            parts, schema = table.slice(0, ROW_GROUP).columns, table.schema
+            del table  # so that a column goes as soon as it is joined
+            yield _joined(parts, schema)
     if rows:
         yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+def _joined(parts: list[pa.ChunkedArray], schema: pa.Schema) -> pa.Table:
+    """A table in one piece of columns in several, each of which is let go when it is joined."""
+    columns = []
+    while parts:
+        columns.append(pa.table({"": parts.pop(0)}).combine_chunks().column(0))
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def read_parquet(
