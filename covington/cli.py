@@ -28,7 +28,7 @@ COMMANDS = {
     "trace": "show the transitions of a sentence, step by step",
 }
 
-# of this process and of those it starts, unless the caller has chosen: Arrow's other allocators keep tens of megabytes
+# of this process and of those it starts, unless the caller has chosen: Arrow's usual allocator keeps tens of megabytes
 # of what a stream has given back
 ENVIRONMENT = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
 

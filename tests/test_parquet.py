@@ -42,6 +42,20 @@ def test_there_and_back(path: Path, texts: tuple[str, bytes]) -> None:
     assert back.decode() == texts[0]
 
 
+def test_a_row_group_is_let_go_before_the_next_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "ROW_GROUP", 500)
+    part = good(500)
+    before = pa.total_allocated_bytes()
+    # copies that lie in Arrow's own memory, which can be counted
+    groups = parquet._row_groups(part.take(list(range(500))) for _ in range(4))
+    found = 0
+    for table in groups:
+        size, found = table.nbytes, found + 1
+        del table
+        assert pa.total_allocated_bytes() - before < size / 4
+    assert found == 4
+
+
 def test_bytes_do_not_depend_on_the_batches(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "ROW_GROUP", 100)
     batch = good(250)
