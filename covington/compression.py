@@ -26,7 +26,7 @@ _MAGIC = {
 }
 _PROMISES = (".parquet", ".gz", ".bz2", ".zst", ".xz")
 
-PIECE = 1 << 20  # bytes read at a time
+PIECE = 1 << 20  # bytes read at a time: a block of a stream, so that little is copied when blocks are cut
 XZ_MEMORY = 256 << 20  # bytes; the highest preset of xz needs 65 MB
 _PACKED = 1 << 16  # bytes unpacked at a time
 _WITH_GZIP_HEADER = 16 + zlib.MAX_WBITS

@@ -98,13 +98,14 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
             del table  # so that a column goes as soon as it is joined
             yield _joined(parts, schema)
     if rows:
-        yield pa.Table.from_batches(waiting).combine_chunks()
+        table = pa.Table.from_batches(waiting)
+        yield _joined(table.columns, table.schema)
 
 
 def _joined(parts: list[pa.ChunkedArray], schema: pa.Schema) -> pa.Table:
     """A table in one piece of columns in several, each of which is let go when it is joined."""
     columns = []
-    while parts:
+    while parts:  # as tables, which can hold more than 2 GB of texts
         columns.append(pa.table({"": parts.pop(0)}).combine_chunks().column(0))
     return pa.Table.from_arrays(columns, schema=schema)
 
