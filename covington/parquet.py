@@ -105,8 +105,11 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 def _joined(parts: list[pa.ChunkedArray], schema: pa.Schema) -> pa.Table:
     """A table in one piece of columns in several, each of which is let go when it is joined."""
     columns = []
-    while parts:  # as tables, which can hold more than 2 GB of texts
-        columns.append(pa.table({"": parts.pop(0)}).combine_chunks().column(0))
+    while parts:
+        column = parts.pop(0)
+        with contextlib.suppress(pa.ArrowInvalid):  # an array holds 2 GB of texts; more stay in pieces
+            column = column.combine_chunks()
+        columns.append(column)
     return pa.Table.from_arrays(columns, schema=schema)
 
 
