@@ -11,10 +11,8 @@ class Decoder:
         self,
         weights: FrozenWeights,
         program: Program,
-        labels: int,
         explicit_root: bool,
         monotonic: bool,
-        own_repairs: bool,
         root_label: int,
     ) -> None: ...
     def run(

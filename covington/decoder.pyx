@@ -20,20 +20,18 @@ from covington.features cimport (
     Signature, identity_of, is_same, load_cells, locate, make_keys, signature_of,
 )
 from covington.frozen cimport (
-    LINE, CommonBucket, Found, FrozenWeights, Rare, Tables, call, call_gate, fetch_row, find, look, may_know, open_rare,
+    LINE, TRANSITIONS, CommonBucket, Found, FrozenWeights, Rare, Tables, call, call_gate, fetch_row, find, look, may_know,
+    open_rare,
 )
 from covington.hashing cimport finish, mix
 from covington.kernels cimport Pair, add_sparse, add_three, allocate, largest_of, prefetch, sum_rows
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
-    CYCLE_ARC, LEFT_ARC, NO_ARC, OLD_HEAD, RIGHT_ARC, SHIFT, Configuration, arc_class, attach, detach, find_open_words,
-    is_repair, label_at, label_of, left_arc, no_arc, release, repair_class, reserve, right_arc, set_label, shift, start,
-    transition_of,
+    CYCLE_ARC, LEFT_ARC, NO_ARC, OLD_HEAD, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, is_repair,
+    label_at, label_of, left_arc, no_arc, release, reserve, right_arc, set_label, shift, start, transition_of,
 )
 
 import numpy as np
-
-from covington.errors import ModelError
 
 cdef enum:
     LANES = 6
@@ -42,9 +40,11 @@ cdef enum:
     KEPT = LEFT_KEPT + OPEN_KEPT
     RIGHT_KEPT = FIRST_OPEN - RIGHT_WORD        # parts of the right focus word
     PAIR_KEPT = PAIR - PAIR_TAGS                # parts of the pair
-    MOST_MEMO = 4096            # places per group, unless there are very many classes
+    MOST_MEMO = 4096            # places per group, unless there are very many columns
     MEMO_SCORES = 1 << 23       # of all groups together
     MEMO_SEED = 0x3C6EF372
+    LINE_SCORES = LINE // sizeof(int16_t)
+    TAG = sizeof(uint64_t) // sizeof(int16_t)   # scores in whose place a tag is
     ROOMY = 32                  # room for so many times the words is given back
     NEVER = -0x7FFFFFFF
     NON_MONOTONIC = 4           # in `counts`, after the four transitions
@@ -64,26 +64,21 @@ cdef struct Kept:
     bint is_open_known[OPEN_KEPT]
 
 
-# A place of the memo; the next begins on a line of its own.
-cdef struct Memo:
-    uint64_t tag                # a hash of what the part was made from, or 0
-    int16_t scores[1]           # as many as there are classes
-
-
 # A part that is needed, and where the memo would have it.
 cdef struct Wanted:
     int number                  # of its group
     int16_t *scores
-    Memo *memo
-    uint64_t tag
+    int16_t *memo
+    uint64_t tag                # a hash of what the part is made from
 
 
 # A part that is being made, from features of the lane.
 cdef struct Request:
     int first                   # its keys
     int last
+    Found found                 # the ends of the lists before any of its keys
     int16_t *scores
-    Memo *memo                  # where the part will be remembered
+    int16_t *memo               # where the part will be remembered
     uint64_t tag
 
 
@@ -111,17 +106,16 @@ cdef struct Lane:
     Kept right_kept
     int16_t *right_scores       # RIGHT_KEPT parts
     int16_t *pair_scores        # PAIR_KEPT parts
-    int16_t *scores             # of all classes
+    int16_t *scores             # of all columns
     int32_t nodes[NODES]
     int wants
     Wanted wanted[PAIR]
     int requests                # of PAIR, and of the parts that must be made
-    Request request[PAIR + 1]
+    Request request[PAIR + 2]   # and a last one, for where it was found
     int recalls
     Recall recall[PAIR]
     uint64_t keys[MOST_KEYS]
     const CommonBucket *homes[MOST_KEYS]    # of the keys
-    Found found[MOST_KEYS + 1]              # the ends of these lists before each key, and after all
     const int16_t *rows[PAIR + MOST_KEYS]   # parts, where Decoder.row_of says, and from PAIR on dense rows that were found
     const Pair *sparse[MOST_KEYS]
     Rare rare[MOST_KEYS]
@@ -135,7 +129,6 @@ cdef class Decoder:
     cdef int labels
     cdef bint explicit_root
     cdef bint monotonic
-    cdef bint own_repairs           # do arcs that replace another have classes of their own?
     cdef bint single_root
     cdef int root_label
     cdef Lane lanes[LANES]
@@ -143,30 +136,28 @@ cdef class Decoder:
     cdef int first_row              # from there on to PAIR are the groups that have templates
     cdef uint64_t factors[MOST_CELLS + 1]   # of the values that a part was made from, in the hash of them
     cdef int places                 # of the memo of one group
-    cdef char *memo                 # by group (but for PAIR) and place
-    cdef size_t memo_size           # of one place
+    cdef int16_t *memo              # by group (but for PAIR) and place: a part, and behind its last column the tag
+    cdef size_t memo_size           # of one place, whole lines
+    cdef int tag_at                 # in a place
     cdef int64_t counts[COUNTED]
     cdef list steps                 # of the sentence that is being traced
 
-    def __cinit__(self, FrozenWeights weights, Program program, int labels, bint explicit_root, bint monotonic,
-                  bint own_repairs, int root_label):
+    def __cinit__(self, FrozenWeights weights, Program program, bint explicit_root, bint monotonic, int root_label):
         cdef int lane, cell, group, place
-        if labels < 1 or weights.classes != 2 + 2 * labels + 2 * own_repairs or not 0 <= root_label < labels:
-            raise ModelError(f"a model with {weights.classes} classes does not fit {labels} labels")
         self.weights = weights
         self.program = program
-        self.labels = labels
+        self.labels = weights.labels
         self.explicit_root = explicit_root
         self.monotonic = monotonic
-        self.own_repairs = own_repairs
         self.root_label = root_label
         self.places = max(1, min(MOST_MEMO, MEMO_SCORES // (PAIR * weights.width)))
-        self.memo_size = (sizeof(uint64_t) + weights.width * sizeof(int16_t) + LINE - 1) // LINE * LINE
-        self.memo = <char *>allocate(PAIR * self.places * self.memo_size)
+        self.tag_at = (weights.columns + TAG - 1) // TAG * TAG
+        self.memo_size = (max(weights.width, self.tag_at + <int>TAG) + LINE_SCORES - 1) // LINE_SCORES * LINE_SCORES
+        self.memo = <int16_t *>allocate(PAIR * self.places * self.memo_size * sizeof(int16_t))
         if self.memo == NULL:
             raise MemoryError()
         for place in range(PAIR * self.places):
-            (<Memo *>(self.memo + place * self.memo_size)).tag = 0
+            self.tag_of(self.memo + place * self.memo_size)[0] = 0
         self.first_row = PAIR
         for group in range(PAIR):
             self.first_row -= program.groups[group].templates > 0
@@ -251,23 +242,23 @@ cdef class Decoder:
         if group.templates == 0:
             return
         wanted.tag = identity_of(group, &lane.c, lane.nodes, lane.values, self.program.width, self.factors)
-        wanted.memo = <Memo *>(
-            self.memo + (number * self.places + <size_t>((wanted.tag >> 32) * self.places >> 32)) * self.memo_size
-        )
+        wanted.memo = self.memo + (number * self.places + <size_t>((wanted.tag >> 32) * self.places >> 32)) * self.memo_size
         wanted.number = number
         wanted.scores = scores
-        prefetch(wanted.memo)
+        prefetch(self.tag_of(wanted.memo))
         lane.wants += 1
+
+    cdef inline uint64_t *tag_of(self, int16_t *memo) noexcept nogil:
+        return <uint64_t *>(memo + self.tag_at)
 
     cdef inline void ask_for(self, Lane *lane, const Wanted *wanted) noexcept nogil:
         """Ask for a part: from the memo, or by its features."""
-        cdef const int16_t *remembered = &wanted.memo.scores[0]
-        cdef bint is_known = wanted.memo.tag == wanted.tag
-        fetch_row(<const char *>wanted.memo, True)          # to be read, or to be written
+        cdef bint is_known = self.tag_of(wanted.memo)[0] == wanted.tag
+        fetch_row(&self.weights.tables, <const char *>wanted.memo, True)    # to be read, or to be written
         if wanted.number >= PAIR_TAGS:
-            lane.rows[self.row_of[wanted.number]] = remembered if is_known else wanted.scores
+            lane.rows[self.row_of[wanted.number]] = wanted.memo if is_known else wanted.scores
         elif is_known:
-            lane.recall[lane.recalls] = Recall(remembered, wanted.scores)
+            lane.recall[lane.recalls] = Recall(wanted.memo, wanted.scores)
             lane.recalls += 1
         if not is_known:
             self.ask_for_features(lane, wanted)
@@ -344,21 +335,22 @@ cdef class Decoder:
         cdef const Tables *tables = &self.weights.tables
         cdef Found found = Found(&lane.rows[PAIR], &lane.sparse[0], &lane.rare[0])
         cdef int places[MOST_KEYS]
-        cdef int keys = lane.request[lane.requests - 1].last, r, k
+        cdef int r, k
         for r in range(lane.recalls):
             memcpy(lane.recall[r].scores, lane.recall[r].remembered, self.weights.width * sizeof(int16_t))
-        for k in range(keys):               # nothing to guess wrong, so that loads overlap
+        for k in range(lane.request[lane.requests - 1].last):       # nothing to guess wrong, so that loads overlap
             places[k] = look(lane.homes[k], lane.keys[k])
-        for k in range(keys):
-            lane.found[k] = found
-            find(tables, lane.homes[k], lane.keys[k], places[k], &found)
-        lane.found[keys] = found
+        for r in range(lane.requests):
+            lane.request[r].found = found
+            for k in range(lane.request[r].first, lane.request[r].last):
+                find(tables, lane.homes[k], lane.keys[k], places[k], &found)
+        lane.request[lane.requests].found = found
 
     cdef inline void add_up(self, Lane *lane, const Request *request, const int16_t **rows, int16_t *scores) noexcept nogil:
-        """Add up rows, from these to the last that was found for a request, and its features of few classes."""
-        cdef const Found *last = &lane.found[request.last]
-        cdef const Pair **sparse = lane.found[request.first].sparse
-        cdef const Rare *rare = lane.found[request.first].rare
+        """Add up rows, from these to the last that was found for a request, and its features of few columns."""
+        cdef const Found *last = &request[1].found
+        cdef const Pair **sparse = request.found.sparse
+        cdef const Rare *rare = request.found.rare
         cdef const Pair *pairs
         sum_rows(scores, rows, <int>(last.dense - rows), self.weights.width)
         while sparse < last.sparse:
@@ -376,26 +368,30 @@ cdef class Decoder:
         cdef int k
         for k in range(1, lane.requests):
             request = &lane.request[k]
-            self.add_up(lane, request, lane.found[request.first].dense, request.scores)
+            self.add_up(lane, request, request.found.dense, request.scores)
 
     cdef void score(self, Lane *lane) noexcept nogil:
-        """Fourth turn: the scores of all classes."""
+        """Fourth turn: the scores of all columns."""
         self.add_up(lane, &lane.request[0], &lane.rows[self.first_row], lane.scores)
 
     cdef void remember(self, Lane *lane) noexcept nogil:
         """Put the parts that were made into the memo, when no lane looks at what is there any more."""
         cdef int width = self.weights.width, k
         for k in range(1, lane.requests):
-            lane.request[k].memo.tag = lane.request[k].tag
-            memcpy(&lane.request[k].memo.scores[0], lane.request[k].scores, width * sizeof(int16_t))
+            memcpy(lane.request[k].memo, lane.request[k].scores, width * sizeof(int16_t))
+            self.tag_of(lane.request[k].memo)[0] = lane.request[k].tag
 
     cdef inline int best_arc(self, Lane *lane, int transition) noexcept nogil:
         """The best class of LeftArc or RightArc, the first if there are several."""
-        cdef int number = arc_class(transition, 0, self.labels)
-        cdef int16_t largest = largest_of(lane.scores + number, self.labels)
-        while lane.scores[number] != largest:
-            number += 1
-        return number
+        cdef int column = self.weights.first_column[transition]
+        cdef int16_t largest = self.best_of(lane, transition)
+        while lane.scores[column] != largest:
+            column += 1
+        return self.weights.classes[column]
+
+    cdef inline int16_t best_of(self, Lane *lane, int transition) noexcept nogil:
+        cdef const int *first = &self.weights.first_column[transition]
+        return largest_of(lane.scores + first[0], first[1] - first[0])
 
     cdef inline int32_t score_of(self, Lane *lane, int transition) noexcept nogil:
         """The score that decides about a transition, or NEVER where it is not allowed."""
@@ -403,11 +399,11 @@ cdef class Decoder:
             return lane.scores[transition]
         if transition == LEFT_ARC and lane.c.i == 0:
             return NEVER
-        if (self.monotonic or self.own_repairs) and is_repair(&lane.c, transition):
+        if (self.monotonic or self.weights.own_repairs) and is_repair(&lane.c, transition):
             if self.monotonic:
                 return NEVER
-            return lane.scores[repair_class(transition, self.labels)]
-        return largest_of(lane.scores + arc_class(transition, 0, self.labels), self.labels)
+            return lane.scores[self.weights.first_column[TRANSITIONS] + (transition == RIGHT_ARC)]
+        return self.best_of(lane, transition)
 
     cdef void decide(self, Lane *lane, Step *best) noexcept nogil:
         """The best transition that is allowed, with its best label."""

@@ -35,7 +35,10 @@ def freeze(
     average[np.abs(average) < prune] = 0.0
     scale = _scale(arrays, average, weights.classes, len(found.templates(options)))
     rounded = np.rint(average / scale).astype(np.int16)
-    frozen = lay_out(weights.classes, arrays["keys"], arrays["ends"], arrays["classes"], rounded)
+    columns = _columns(arrays["classes"][rounded != 0], weights.classes, len(found.label_list))
+    column_of = np.searchsorted(columns, np.arange(weights.classes)).astype(np.uint16)
+    frozen = lay_out(len(columns), arrays["keys"], arrays["ends"], column_of[arrays["classes"]], rounded)
+    frozen["classes"] = columns
     gates = np.array(Program(found.templates(options)).gate_numbers, np.uint64)
     frozen["gate_filter"] = make_filter(arrays["keys"][np.isin(arrays["keys"] & NUMBER_BITS, gates)])
     metadata = {
@@ -52,6 +55,18 @@ def freeze(
         **(facts or {}),
     }
     return model_file.write(path, metadata, frozen)
+
+
+def _columns(weighted: Any, classes: int, labels: int) -> Any:
+    """The classes that have a place in a row: all but those arcs that no feature says anything about.
+
+    These always score 0. So the first of them stands for all, for each direction: no other could win.
+    """
+    kept = np.ones(classes, bool)
+    for first in (2, 2 + labels):
+        silent = np.setdiff1d(np.arange(first, first + labels), weighted)
+        kept[silent[1:]] = False
+    return np.nonzero(kept)[0].astype(np.uint16)
 
 
 def _scale(arrays: Mapping[str, Any], average: Any, classes: int, templates: int) -> float:

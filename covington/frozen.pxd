@@ -2,7 +2,7 @@
 
 Few features are common and many are rare, so there are two tables of 64-byte buckets. A bucket of the *common* one has
 seven fingerprints (32 bits of the key) and where the weights of these features are: in a *dense* row with one for every
-class, or in a *sparse* row of pairs (class, weight). Rows lie so that they touch as few lines of the cache as they can.
+column, or in a *sparse* row of pairs (column, weight). Rows lie so that they touch as few lines of the cache as they can.
 A bucket of the *rare* table, for features of up to three weights, has
 four fingerprints and the weights themselves. It is large, so a small Bloom filter in the common bucket of a key says
 whether there is any use in looking for it there: a feature that the model does not know costs one line of the cache.
@@ -10,9 +10,12 @@ whether there is any use in looking for it there: a feature that the model does 
 A look-up has three stages, `call`, `find` and the sum of what was found: a caller who has other work to do between them
 (decoder.pyx) never waits for memory. Nothing is checked on the way: frozen.pyx has followed every row when the model was
 loaded.
+
+A column is a class that some feature has a weight for: a dependency is often met to one side only, and a place for it
+in every row would be one for nothing.
 """
 
-from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from covington.kernels cimport Pair, match, prefetch
 
@@ -20,6 +23,7 @@ cdef enum:
     COMMON_PLACES = 7       # per bucket
     RARE_PLACES = 4
     PAIRS = 3               # in a rare place
+    TRANSITIONS = 4
     UNIT = 16               # bytes; a row begins at a multiple of it
     DENSE = 0x80000000      # set with where a dense row begins, in units; a sparse one has the place alone
     LINE = 64               # bytes in a line of the cache
@@ -46,13 +50,18 @@ cdef struct Tables:
                                             # pairs, filled up to whole units with some that add 0
     const uint64_t *gate_filter             # all pairs of words that were met in training
     uint64_t gate_mask
+    bint is_wide                            # has a dense row more than three lines?
 
 
 cdef class FrozenWeights:
     cdef char *memory
     cdef Tables tables
-    cdef readonly int classes
-    cdef readonly int width         # of a dense row: the classes rounded up to whole chunks
+    cdef readonly int labels
+    cdef readonly bint own_repairs      # do arcs that replace another have classes of their own?
+    cdef const uint16_t[::1] classes    # by column
+    cdef int first_column[TRANSITIONS + 1]      # of each transition, and of repairs
+    cdef readonly int columns
+    cdef readonly int width             # of a dense row: the columns rounded up to whole chunks
 
 
 cdef inline uint64_t bucket_of(uint64_t key, uint64_t buckets) noexcept nogil:
@@ -95,13 +104,14 @@ cdef inline const CommonBucket *call(const Tables *tables, uint64_t key) noexcep
     return home
 
 
-cdef inline void fetch_row(const char *row, bint is_dense) noexcept nogil:
+cdef inline void fetch_row(const Tables *tables, const char *row, bint is_dense) noexcept nogil:
     """Begin to fetch a row; the processor sees by itself how a very long one goes on. Nothing to guess wrong."""
     cdef int64_t line = LINE & -<int64_t>is_dense
     prefetch(row)
     prefetch(row + line)
     prefetch(row + 2 * line)
-    prefetch(row + 3 * line)
+    if tables.is_wide:
+        prefetch(row + 3 * line)
 
 
 # A feature that may be in the rare table.
@@ -137,7 +147,7 @@ cdef inline void find(const Tables *tables, const CommonBucket *home, uint64_t k
     if place < COMMON_PLACES:
         row = tables.rows + <uint64_t>(bucket.rows[place] & ~<uint32_t>DENSE) * UNIT
         is_dense = bucket.rows[place] >> 31
-        fetch_row(row, is_dense)
+        fetch_row(tables, row, is_dense)
         found.dense[0] = <const int16_t *>row           # into both lists, of which one grows: nothing to guess wrong
         found.sparse[0] = <const Pair *>row
         found.dense += is_dense

@@ -1,17 +1,20 @@
 from typing import Any
 
 class FrozenWeights:
-    classes: int
+    labels: int
+    own_repairs: bool
+    columns: int
     width: int
     def __init__(
         self,
-        classes: int,
+        labels: int,
+        own_repairs: bool,
+        classes: Any,
         common: Any,
-        dense: Any,
-        sparse: Any,
+        rows: Any,
         rare: Any,
         gate_filter: Any,
     ) -> None: ...
 
 def make_filter(keys: Any) -> Any: ...
-def lay_out(classes: int, keys: Any, ends: Any, numbers: Any, weights: Any) -> dict[str, Any]: ...
+def lay_out(columns: int, keys: Any, ends: Any, numbers: Any, weights: Any) -> dict[str, Any]: ...

@@ -13,7 +13,7 @@ from covington.errors import ModelError
 cdef enum:
     BUCKET = 16             # 32-bit numbers in a bucket
     FILTERED = 16           # rare features that the filter of one bucket can tell from others well enough
-    ENOUGH = 10             # a row with weights for one class in ten or more is dense
+    ENOUGH = 8              # a row with weights for one column in eight or more is dense
     LINE_UNITS = LINE // UNIT
 
 #: how full the tables are: fuller ones are smaller, but more look-ups go on to the next bucket
@@ -23,10 +23,11 @@ COMMON_LOAD, RARE_LOAD = 0.5, 0.6
 cdef class FrozenWeights:
     """Read-only weights, from arrays of a model file."""
 
-    def __cinit__(self, int classes, const uint32_t[:, ::1] common, const uint32_t[:, ::1] rows,
-                  const uint32_t[:, ::1] rare, const uint64_t[::1] gate_filter):
-        if not 4 <= classes <= 65534:
-            raise ModelError(f"a model with {classes} classes cannot be used")
+    def __cinit__(self, int labels, bint own_repairs, const uint16_t[::1] classes, const uint32_t[:, ::1] common,
+                  const uint32_t[:, ::1] rows, const uint32_t[:, ::1] rare, const uint64_t[::1] gate_filter):
+        self.labels = labels
+        self.own_repairs = own_repairs
+        self.take_classes(np.array(classes))
         for name, buckets, width in (
             ("common", common.shape[0], common.shape[1]), ("rare", rare.shape[0], rare.shape[1])
         ):
@@ -34,8 +35,6 @@ cdef class FrozenWeights:
                 raise ModelError(f"the table of {name} features does not have its shape")
         if gate_filter.shape[0] < 1 or gate_filter.shape[0] & (gate_filter.shape[0] - 1):
             raise ModelError("the filter for gates does not have its shape")
-        self.classes = classes
-        self.width = width_of(classes)
         if rows.shape[0] < 1 or rows.shape[1] != UNIT // sizeof(uint32_t):
             raise ModelError("the rows of weights do not have their shape")
         # common buckets, rows, rare buckets and the filter, one after the other: all are multiples of a line but the rows
@@ -54,32 +53,48 @@ cdef class FrozenWeights:
             <const CommonBucket *>self.memory, common.shape[0],
             <const RareBucket *>(self.memory + rare_at), rare.shape[0],
             self.memory + rows_at, <const uint64_t *>(self.memory + filter_at), gate_filter.shape[0] - 1,
+            self.width * sizeof(int16_t) > 3 * LINE,
         )
         with nogil:
-            sound = are_sound(&self.tables, rows.shape[0], self.width, classes)
+            sound = are_sound(&self.tables, rows.shape[0], self.width, self.columns)
         if not sound:
             raise ModelError("the weights of some feature do not lie where the tables say")
 
     def __dealloc__(self):
         free(self.memory)
 
+    def take_classes(self, classes):
+        """See that every transition has its columns, in order, and that there are no others."""
+        cdef int transition
+        ends = np.cumsum([1, 1, self.labels, self.labels, 2 * self.own_repairs])
+        columns = np.searchsorted(classes, ends)
+        least = (1, 1, 1, 1, 2 * self.own_repairs)
+        if np.any(np.diff(columns, prepend=0) < least) or np.any(classes[1:] <= classes[:-1]) or columns[4] != len(classes):
+            raise ModelError(f"columns for {len(classes)} classes do not fit {self.labels} labels")
+        self.first_column[0] = 0
+        for transition in range(TRANSITIONS):
+            self.first_column[transition + 1] = columns[transition]
+        self.classes = classes
+        self.columns = len(classes)
+        self.width = width_of(self.columns)
 
-cdef bint are_sound(const Tables *tables, int64_t units, int width, int classes) noexcept nogil:
-    """Do all rows lie within so many units, and have all pairs the number of a class?"""
+
+cdef bint are_sound(const Tables *tables, int64_t units, int width, int columns) noexcept nogil:
+    """Do all rows lie within so many units, and have all pairs the number of a column?"""
     cdef uint64_t bucket
     cdef int place
     for bucket in range(tables.common_buckets):
         for place in range(COMMON_PLACES):
             if tables.common[bucket].fingerprints[place] != 0:
-                if not is_sound_row(tables, tables.common[bucket].rows[place], units, width, classes):
+                if not is_sound_row(tables, tables.common[bucket].rows[place], units, width, columns):
                     return False
     for bucket in range(tables.rare_buckets):
-        if not are_of_classes(&tables.rare[bucket].pairs[0][0], RARE_PLACES * PAIRS, classes):
+        if not are_of_columns(&tables.rare[bucket].pairs[0][0], RARE_PLACES * PAIRS, columns):
             return False
     return True
 
 
-cdef inline bint is_sound_row(const Tables *tables, uint32_t row, int64_t units, int width, int classes) noexcept nogil:
+cdef inline bint is_sound_row(const Tables *tables, uint32_t row, int64_t units, int width, int columns) noexcept nogil:
     """Does one row?"""
     cdef int64_t first = row & ~<uint32_t>DENSE, last
     cdef const Pair *pairs = <const Pair *>(tables.rows + first * UNIT)
@@ -88,16 +103,16 @@ cdef inline bint is_sound_row(const Tables *tables, uint32_t row, int64_t units,
     if first >= units:
         return False
     last = first + units_of_sparse(pairs.number)
-    return last <= units and are_of_classes(pairs + 1, (last - first) * (UNIT // <int64_t>sizeof(Pair)) - 1, classes)
+    return last <= units and are_of_columns(pairs + 1, (last - first) * (UNIT // <int64_t>sizeof(Pair)) - 1, columns)
 
 
-cdef inline bint are_of_classes(const Pair *pairs, int64_t count, int classes) noexcept nogil:
-    """Have all of these pairs the number of a class?"""
+cdef inline bint are_of_columns(const Pair *pairs, int64_t count, int columns) noexcept nogil:
+    """Have all of these pairs the number of a column?"""
     cdef int64_t k
     cdef int largest = 0
     for k in range(count):
         largest = max(largest, <int>pairs[k].number)
-    return largest < classes
+    return largest < columns
 
 
 cdef int64_t units_of(int width) noexcept nogil:
@@ -115,8 +130,8 @@ cdef int64_t start_of(int64_t at, int64_t units) noexcept nogil:
     return at if before + units <= fewest * LINE_UNITS else at - before + LINE_UNITS
 
 
-cdef int width_of(int classes) noexcept:
-    return (classes + CHUNK - 1) // CHUNK * CHUNK
+cdef int width_of(int columns) noexcept:
+    return (columns + CHUNK - 1) // CHUNK * CHUNK
 
 
 def make_filter(const uint64_t[::1] keys):
@@ -147,25 +162,25 @@ cdef (uint64_t, int) take_place(uint32_t[:, ::1] table, uint64_t key, int places
     raise Crowded
 
 
-def lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, const uint16_t[::1] numbers,
+def lay_out(int columns, const uint64_t[::1] keys, const int64_t[::1] ends, const uint16_t[::1] numbers,
             const int16_t[::1] weights):
-    """The tables of FrozenWeights, from rows sorted by key and class; weights of 0 are left out."""
+    """The tables of FrozenWeights, from rows sorted by key and column; weights of 0 are left out."""
     for spare in (1.0, 1.5, 2.0, 4.0):
         try:
-            return _lay_out(classes, keys, ends, numbers, weights, spare)
+            return _lay_out(columns, keys, ends, numbers, weights, spare)
         except Crowded:
             continue
     raise ModelError("the features crowd together in the table: train with another seed")
 
 
-def _lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, const uint16_t[::1] numbers,
+def _lay_out(int columns, const uint64_t[::1] keys, const int64_t[::1] ends, const uint16_t[::1] numbers,
              const int16_t[::1] weights, double spare):
     """The tables, with so many times the room that is usually enough.
 
     Long rows belong to common features and come first, so that what is needed often lies together.
     """
     cdef int64_t row, at, first = 0, ranked, units, end = 0, common = 0, rare = 0
-    cdef int width = width_of(classes)
+    cdef int width = width_of(columns)
     cdef int64_t[::1] lengths = np.zeros(keys.shape[0], dtype=np.int64)
     cdef int64_t[::1] starts = np.zeros(keys.shape[0], dtype=np.int64)
     for row in range(keys.shape[0]):
@@ -177,7 +192,7 @@ def _lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, con
     cdef int64_t[::1] order = np.argsort(-np.asarray(lengths), kind="stable")
     for ranked in range(common):
         row = order[ranked]
-        units = units_of(width) if ENOUGH * lengths[row] >= classes else units_of_sparse(lengths[row])
+        units = units_of(width) if ENOUGH * lengths[row] >= columns else units_of_sparse(lengths[row])
         starts[row] = start_of(end, units)
         end = starts[row] + units
     if end >= DENSE:
@@ -200,7 +215,7 @@ def _lay_out(int classes, const uint64_t[::1] keys, const int64_t[::1] ends, con
         bucket, place = take_place(common_table, keys[row], COMMON_PLACES)
         common_table[bucket, COMMON_PLACES + place] = <uint32_t>starts[row]
         start = &rows[starts[row], 0]
-        if ENOUGH * lengths[row] >= classes:
+        if ENOUGH * lengths[row] >= columns:
             common_table[bucket, COMMON_PLACES + place] |= DENSE
             for at in range(first, ends[row]):
                 (<int16_t *>start)[numbers[at]] = weights[at]

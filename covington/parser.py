@@ -28,7 +28,7 @@ from covington.schemas import MOST_WORDS, PARSE
 TOO_LONG = "too-long"  # not parsed
 UNTAGGED = "untagged"  # parsed, but the column that the model reads tags from is empty
 #: the arrays of a model file, in the order FrozenWeights takes them
-ARRAYS = ("common", "rows", "rare", "gate_filter")
+ARRAYS = ("classes", "common", "rows", "rare", "gate_filter")
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Parser:
             self._root_label = self.labels.index(self.metadata["root_label"])
             self._single_root = not self.metadata.get("many_roots", False)
             self._weights = FrozenWeights(
-                self.options.classes(len(self.labels)), *(model.arrays[name] for name in ARRAYS)
+                len(self.labels), self.options.own_repairs, *(model.arrays[name] for name in ARRAYS)
             )
             self._free_decoders: list[Decoder] = []
         except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -179,10 +179,8 @@ class Parser:
             decoder = Decoder(
                 self._weights,
                 self._program,
-                len(self.labels),
                 self.options.root == "explicit",
                 self.options.monotonic,
-                self.options.own_repairs,
                 self._root_label,
             )
         yield decoder

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from covington import encoding, templates
+from covington import encoding, model_file, templates
 from covington.features import Program
 from covington.freezing import freeze
 from covington.options import TrainingOptions
@@ -135,10 +135,39 @@ def test_parser_and_twin_agree(oracle: str, repairs: str, root: Root, tmp_path: 
         oracle=oracle, templates="paper", root=root, target="best", explore_from=1, repairs=repairs
     )
     found = survey([TRAINING])
+    check_twin_agrees(trained(options, found), options, found, tmp_path / "model.covington")
+
+
+def test_classes_without_weights_score_nothing(tmp_path: Path) -> None:
+    """They have no columns in the model but for one to each side, which stands for all and can win."""
+    options, found = TrainingOptions(templates="paper", explore_from=1), survey([TRAINING])
+    assert found.label_list == ["a", "b", "root"]
+    weights = trained(options, found)
+    arrays = weights.arrays()
+    silent = {2: "left a", 4: "left root", 6: "right b", 7: "right root"}
+    arrays["sums"][np.isin(arrays["classes"], list(silent))] = 0
+    silenced = Weights.from_arrays(weights.classes, weights.steps, weights.updates, arrays)
+    path = tmp_path / "model.covington"
+    check_twin_agrees(silenced, options, found, path)
+    classes = model_file.read(path).arrays["classes"].tolist()
+    assert classes == [number for number in range(weights.classes) if "root" not in silent.get(number, "")]
+    parsed = Parser.load(path).parse(UNSEEN).to_pylist()
+    arcs = {
+        ("left" if head > word else "right", label)
+        for row in parsed
+        for word, (head, label) in enumerate(zip(row["head"], row["deprel"], strict=True), 1)
+    }
+    assert arcs >= {("left", "a"), ("right", "b")}
+
+
+def trained(options: TrainingOptions, found: Survey) -> Weights:
     shard, weights = prepare([TRAINING], options, found), Weights(found.classes(options))
     for epoch in range(1, 4):
         train_epoch(weights, shard, epoch)
-    path = tmp_path / "model.covington"
+    return weights
+
+
+def check_twin_agrees(weights: Weights, options: TrainingOptions, found: Survey, path: Path) -> None:
     freeze(weights, options, found, path)
     parser, statistics = Parser.load(path), Statistics()
     parsed: list[dict[str, Any]] = parser.parse(
@@ -148,7 +177,7 @@ def test_parser_and_twin_agree(oracle: str, repairs: str, root: Root, tmp_path: 
     rounded, total = rounded_weights(weights, parser.scale), Counter[str]()
     for index, row in enumerate(parsed):
         heads, labels, with_one_root, counts = greedy(
-            rounded, system_of(oracle, root), options.own_repairs, found, index
+            rounded, system_of(options.oracle, options.root), options.own_repairs, found, index
         )
         assert (row["head"], row["deprel"]) == (heads, [label or found.root_label for label in labels])
         # the margin belongs to the transition that made the arc; words that no transition gave a head have none
