@@ -9,11 +9,13 @@ import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from covington import __version__, models
 from covington.errors import CovingtonError, DataError, OptionError
 from covington.listing import is_local, keep_apart, local_files, real
+from covington.terminal import printable
 
 # name → the line shown by `covington --help`; the module is covington.commands.<name>, loaded when called
 COMMANDS = {
@@ -112,6 +114,9 @@ def _run(
             raise OptionError(f"there is no option {option}; did you mean {meant[0]}?")
     if rest and not getattr(parsed, "takes_beam_options", False):
         command.error(f"unrecognized arguments: {' '.join(rest)}")
+    for before, word in pairwise(["", *rest]):  # Beam would pass over such a word
+        if not word.startswith("-") and ("=" in before or not before.startswith("--")):
+            raise OptionError(f"{word} stands apart: inputs must follow one another")
     parsed.beam_options = rest
     _check_names(parsed, closed)
     return int(parsed.run(parsed))
@@ -161,5 +166,5 @@ def _files(name: str) -> list[str]:
 
 
 def _complain(message: object, code: int) -> int:
-    print(f"covington: {message}", file=sys.stderr)
+    print(f"covington: {printable(str(message))}", file=sys.stderr)
     return code

@@ -218,7 +218,8 @@ def _lay_out(int columns, const uint64_t[::1] keys, const int64_t[::1] ends, con
         if ENOUGH * lengths[row] >= columns:
             common_table[bucket, COMMON_PLACES + place] |= DENSE
             for at in range(first, ends[row]):
-                (<int16_t *>start)[numbers[at]] = weights[at]
+                if weights[at] != 0:
+                    (<int16_t *>start)[numbers[at]] = weights[at]
         else:
             (<Pair *>start).number = <uint16_t>lengths[row]
             write_pairs(<Pair *>start + 1, numbers, weights, first, ends[row])

@@ -47,16 +47,25 @@ def write_parquet(
 def write_to(batches: Iterable[pa.RecordBatch], file: IO[bytes], parsed: Collection[str] = ()) -> None:
     """Write batches as Parquet to a file that is open."""
     writer: pq.ParquetWriter | None = None
+    schema = pa.schema([*SENTENCE, *(field for field in PARSE if field.name in parsed)])
+
+    def conformed() -> Iterator[pa.RecordBatch]:
+        nonlocal schema
+        for batch in batches:
+            one = conform(batch, parsed=parsed)
+            schema = one.schema
+            yield one
+
     try:
-        for table in _row_groups(conform(batch, parsed=parsed) for batch in batches):
+        for table in _row_groups(conformed()):
             if writer is None:
                 writer = _writer(file, table.schema)
             writer.write_table(table, row_group_size=ROW_GROUP)
             del table  # not to be held while the next one is made
             # what a row group leaves for the footer lies between what is free, which would grow and grow
             pa.default_memory_pool().release_unused()
-        if writer is None:
-            writer = _writer(file, SENTENCE)
+        if writer is None:  # no sentences, but the same columns as where there are some
+            writer = _writer(file, schema)
     finally:
         if writer is not None:
             writer.close()

@@ -156,6 +156,7 @@ class Parser:
         steps = []
         with self._decoder() as decoder:
             taken = decoder.trace(sentences)
+            decoder.take_counts()  # which are nobody's
         for i, j, number, score, margin in taken:
             arc, label = divmod(number - 2, len(self.labels))
             steps.append(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from covington.terminal import printable
 from covington.tree_shape import projective
-
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -40,11 +38,6 @@ def trees(batch: pa.RecordBatch) -> Iterator[Tree]:
             row["sent_id"] and printable(row["sent_id"]),
             row["text"] and printable(row["text"]),
         )
-
-
-def printable(text: str) -> str:
-    """Without characters that tell a terminal what to do, or that no picture may hold."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 @dataclass(frozen=True)

@@ -331,7 +331,17 @@ class Training:
         return str(read_json(self.record_path(epoch))["weights"])
 
     def _prepared(self, shard: int) -> training.Shard:
-        return prepared(self, shard, json.dumps(self._description()))
+        return prepared(self, shard, json.dumps(self._unchanged()))
+
+    def _unchanged(self) -> dict[str, Any]:
+        """The description of this training, if its data are still what they were when it began."""
+        description = self._description()
+        begun = read_json(join(self.folder, "training.json"))
+        if isinstance(begun, dict) and begun["inputs"] != description["inputs"]:
+            raise DataError(
+                f"the data have changed since {self.folder} was begun: put them back, or begin anew with --overwrite"
+            )
+        return description
 
     def _complete(self, epoch: int, weights: Weights, reports: list[EpochReport]) -> dict[str, Any]:
         record: dict[str, Any] = {
@@ -343,6 +353,7 @@ class Training:
         record["weights"] = put(lambda path: training.save_weights(weights, path), self.weights_path(epoch))
         if self.dev:
             # the model is frozen before its score is known, so that the score is the model's own
+            self._unchanged()
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "model"
                 self._freeze(weights, record, str(path))

@@ -76,7 +76,7 @@ def _places(piece: Piece) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np
     names = ["source", "position"]
     with readable(piece.file.path), open_raw(piece.file.path) as raw:
         file = pq.ParquetFile(raw)
-        if not {*names} <= {*file.schema_arrow.names}:
+        if any(file.schema_arrow.names.count(name) != 1 for name in names):
             return None
         table = file.read_row_group(piece.start, columns=names, use_threads=False)
         if table.column("source").null_count or table.column("position").null_count:

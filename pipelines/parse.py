@@ -40,6 +40,7 @@ from covington.pipelines.transforms import ParseSentences, ReadSentences, WriteS
 from covington.pipelines.work import (
     DEFAULTS,
     FORMATS,
+    SEEN_BY_ALL,
     WORK,
     ParseOptions,
     check_job,
@@ -98,7 +99,10 @@ class ParseJob:
         with _Watch(self.folder, Report.sum(done.values()), progress):
             runner.run(build)
         check_job(self.folder, job)
-        report = Report.from_dict(read_json(total)) + Report.sum(done.values())
+        kept_total = read_json(total)
+        if kept_total is None:
+            raise CovingtonError(f"what the workers have written is not in {self.folder}: {SEEN_BY_ALL}")
+        report = Report.from_dict(kept_total) + Report.sum(done.values())
         return close_folder(report, self.folder, {"model": model.checksum})
 
     def _without_own(self, files: list[InputFile]) -> list[InputFile]:
@@ -113,7 +117,7 @@ class ParseJob:
         """What must be the same for a job to go on where another one stopped."""
         return {
             "version": __version__,
-            "inputs": [[file.path, file.size, file.modified] for file in reading.files],
+            "inputs": [[file.name, file.path, file.size, file.modified] for file in reading.files],
             "model": model.checksum,
             "format": self.format,
             "options": asdict(self.options) | {"threads": None},

@@ -33,8 +33,11 @@ class Shard:
 
         >>> Shard(3, 12, None, None, 0).name
         'shard-00003-of-00012'
+        >>> Shard(3, 200_000, None, None, 0).name
+        'shard-000003-of-200000'
         """
-        return f"shard-{self.number:05d}-of-{self.of:05d}"
+        digits = max(5, len(str(self.of)))  # so that names sort like numbers
+        return f"shard-{self.number:0{digits}}-of-{self.of:0{digits}}"
 
     def report(self) -> Report:
         """What became of its sentences, once they are written."""

@@ -25,6 +25,11 @@ from covington.listing import GLOB, NO_INPUT, is_input, is_local, is_match, loca
 
 Written = TypeVar("Written")
 
+#: how the options of Beam's filesystems begin
+FILE_OPTIONS = ("--hdfs_", "--s3_", "--azure_", "--blob_")
+
+_flags: tuple[str, ...] | None = None  # of the command that runs, until Beam has got them
+
 
 class InputFile(NamedTuple):
     """One input: where it is, how long it was when the job was planned, and its place among the others."""
@@ -105,10 +110,22 @@ def facts(path: str) -> tuple[int, float]:
         return one.size_in_bytes, one.last_updated_in_seconds or 0.0
 
 
+def set_options(flags: Sequence[str]) -> None:
+    """Beam's options of a command; some filesystems do not open without, and Beam gives them none before a pipeline."""
+    global _flags
+    _flags = tuple(flags)
+
+
 def beam_files() -> Any:
     """Beam's filesystems, which are imported when something is not on this machine."""
+    global _flags
     from apache_beam.io.filesystems import FileSystems
 
+    if _flags is not None:
+        from apache_beam.options.pipeline_options import PipelineOptions
+
+        FileSystems.set_options(PipelineOptions(list(_flags)))
+        _flags = None
     return FileSystems
 
 
@@ -122,7 +139,7 @@ def readable(path: str) -> Iterator[None]:
     """What a filesystem complains of, as one sentence about `path`."""
     try:
         yield
-    except CovingtonError:
+    except (CovingtonError, BrokenPipeError):  # the latter is of whoever reads what is written meanwhile
         raise
     except OSError as error:
         details = getattr(error, "exception_details", None)  # a BeamIOError keeps the causes there
@@ -131,17 +148,22 @@ def readable(path: str) -> Iterator[None]:
         raise CovingtonError(f"{error.filename or path}: {_reason(error)}") from None
     except (EOFError, lzma.LZMAError, zlib.error, json.JSONDecodeError, pa.ArrowException) as error:
         raise CovingtonError(f"{path}: {_reason(error)}") from None
-    except ValueError as error:
-        if "get filesystem" not in str(error):  # what Beam says of a scheme that it has no filesystem for
+    except (ValueError, ImportError) as error:
+        if is_local(path):
             raise
-        if path.startswith("file:"):
-            raise CovingtonError(
-                f"{path}: a file of this machine is named by its path, without file://"
-            ) from None
-        raise CovingtonError(
-            f"{path}: nothing here reads {path.partition(':')[0]}://; apache-beam[gcp], [aws] and [hadoop] bring"
-            " gs://, s3:// and hdfs://"
-        ) from None
+        raise CovingtonError(f"{path}: {_why_closed(path, error)}") from None
+
+
+def _why_closed(path: str, error: Exception) -> str:
+    """Why a filesystem of Beam's does not open: an option or a package is missing, or there is none of this name."""
+    if "get filesystem" not in str(error):
+        return _reason(error)
+    if path.startswith("file:"):
+        return "a file of this machine is named by its path, without file://"
+    return (
+        f"nothing here reads {path.partition(':')[0]}://; apache-beam[gcp], [aws] and [hadoop] bring"
+        " gs://, s3:// and hdfs://"
+    )
 
 
 def _reason(error: object) -> str:

@@ -38,6 +38,7 @@ from covington.pipelines.work import DEFAULTS, ParseOptions, as_conllu, parse_sh
 from covington.progress import Progress
 from covington.reject_file import reject_file
 from covington.rejecting import RejectSink
+from covington.schemas import PARSE
 from covington.writing import write_conllu
 
 _BLOCK = 1 << 20  # bytes: small, so that a pipe gives its first trees soon
@@ -117,11 +118,16 @@ class ParseStream:
         return reject_file(self.rejects, whole_file)
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> None:
-        write = write_parquet if self.output.endswith(".parquet") else write_conllu
+        def write(path: str | Path) -> None:
+            if self.output.endswith(".parquet"):
+                write_parquet(batches, path, PARSE.names)
+            else:
+                write_conllu(batches, path)
+
         if self.output == "-" or is_local(self.output):
-            write(batches, self.output)
+            write(self.output)
         else:
-            put(lambda path: write(batches, path), self.output)
+            put(write, self.output)
 
     def _in_order(self, jobs: Iterator[Job]) -> Iterator[Shard]:
         """Results in the order of the jobs, with a few of them under way at any time."""

@@ -39,6 +39,7 @@ FORMATS = ("parquet", "conllu")
 REJECTS = "_rejects"  # a leading underscore: tools that read the folder as a dataset pass over it
 WORK = "_work"
 SUMMARY = "_summary.json"
+SEEN_BY_ALL = "all workers and the machine that submits must see the folder by this name"
 _SHARD = re.compile(rf"shard-\d{{5,}}-of-\d{{5,}}\.({'|'.join(FORMATS)})")
 
 
@@ -194,8 +195,15 @@ def as_conllu(shard: Shard, strict: bool = False) -> tuple[pa.Buffer, Shard]:
 
 def check_job(folder: str, job: str | None) -> None:
     """See to it that a folder still belongs to a job; None is no job that could lose it."""
-    if job is not None and (read_json(join(folder, WORK, "job.json")) or {}).get("job") != job:
-        raise CovingtonError(f"another job has taken {folder} meanwhile, or has finished it")
+    if job is None:
+        return
+    found = read_json(join(folder, WORK, "job.json"))
+    if found is None:
+        raise CovingtonError(
+            f"another job has finished {folder} meanwhile, or it is not seen here: {SEEN_BY_ALL}"
+        )
+    if found.get("job") != job:
+        raise CovingtonError(f"another job has taken {folder} meanwhile")
 
 
 def is_ours(path: str, folder: str) -> bool:

@@ -126,7 +126,7 @@ def _forged(path: Path, change: dict[str, object]) -> None:
         {"keys": {"dtype": "O"}},
         {"keys": {"dtype": ["U64"]}},
         {"keys": 3},
-        {"__metadata__": {"format": "covington-model-2"}},
+        {"__metadata__": {"format": "covington-model-1"}},
         {"__metadata__": {"metadata": "{"}},
     ],
 )

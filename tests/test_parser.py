@@ -333,7 +333,7 @@ def test_columns_of_other_classes_are_refused(model: Path, tmp_path: Path) -> No
 def test_every_row_is_followed_before_it_is_used(model: Path, tmp_path: Path, what: str) -> None:
     true = model_file.read(model)
     forged = {name: true.arrays[name].copy() for name in ARRAYS}
-    common, units, classes = forged["common"], len(forged["rows"]), 2 + 2 * len(true.metadata["labels"]) + 2
+    common, units, columns = forged["common"], len(forged["rows"]), len(forged["classes"])
     buckets, places = np.nonzero(common[:, :7])
     rows = common[buckets, 7 + places]
     dense, sparse = np.nonzero(rows >= DENSE)[0][-1], np.nonzero(rows < DENSE)[0][-1]
@@ -344,9 +344,9 @@ def test_every_row_is_followed_before_it_is_used(model: Path, tmp_path: Path, wh
     elif what == "sparse count":
         forged["rows"][rows[sparse], 0] = 0xFFFF
     elif what == "sparse class":
-        forged["rows"][rows[sparse], 1] = classes
+        forged["rows"][rows[sparse], 1] = columns
     else:
-        forged["rare"][-1, -1] = classes
+        forged["rare"][-1, -1] = columns
     model_file.write(tmp_path / "forged", true.metadata, forged)
     with pytest.raises(ModelError, match="do not lie where the tables say"):
         Parser.load(tmp_path / "forged")

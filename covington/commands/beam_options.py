@@ -18,7 +18,9 @@ def add_beam_arguments(parser: argparse.ArgumentParser) -> None:
     """The Beam options in common use; all others are taken too, if they stand after the inputs."""
     parser.set_defaults(takes_beam_options=True)
     parser.add_argument("-v", "--verbose", action="store_true", help="show Beam's log")
-    group = parser.add_argument_group("Beam options", "these, and all others that the runner knows")
+    group = parser.add_argument_group(
+        "Beam options", "these, and after the inputs all others that the runner knows"
+    )
     group.add_argument("--runner", metavar="NAME", help="DirectRunner (this machine), FlinkRunner, ...")
     group.add_argument(
         "--direct_running_mode", metavar="MODE", help="in_memory, multi_threading, multi_processing"
@@ -35,8 +37,14 @@ def beam_flags(arguments: argparse.Namespace) -> tuple[str, ...]:
     return (*(f"--{name}={value}" for name, value in given), *arguments.beam_options)
 
 
-def quiet(arguments: argparse.Namespace) -> None:
-    """Keep Beam silent unless -v was given; to be called before it is imported, for it warns while that is done."""
+def prepare(arguments: argparse.Namespace) -> None:
+    """Tell the filesystems of Beam's options, and keep Beam silent unless -v was given.
+
+    To be called before Beam is imported, for it warns while that is done.
+    """
+    from covington.pipelines import storage
+
+    storage.set_options(beam_flags(arguments))
     if not arguments.verbose:
         logging.getLogger().setLevel(logging.CRITICAL)
         os.environ.setdefault(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covington import evaluation_report, report, significance
-from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
+from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
 from covington.errors import DataError, OptionError
 from covington.evaluation import SYSTEM
 from covington.listing import is_local
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    quiet(arguments)
+    prepare(arguments)
     if len(arguments.name) > len(arguments.system):
         raise OptionError(f"{many(len(arguments.name), 'name')} for {many(len(arguments.system), 'system')}")
     if arguments.threads < 0:

@@ -13,6 +13,7 @@ from typing import Any
 
 from covington import model_file, models
 from covington.model_file import ModelFile
+from covington.terminal import printable
 
 EXAMPLE = """  covington info en_ewt
   covington info model.covington --json"""
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(facts, ensure_ascii=False, indent=2))
     else:
-        print("\n".join(_lines(facts)))
+        print("\n".join(map(printable, _lines(facts))))
     return 0
 
 

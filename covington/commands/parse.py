@@ -16,7 +16,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from covington import models
-from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, quiet
+from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
 from covington.errors import CovingtonError, OptionError
 from covington.listing import REJECTS
 from covington.progress import Progress, clock, many
@@ -51,7 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads", type=int, default=0, metavar="N", help="threads on this machine (0: one per core)"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace the shards of an earlier job")
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace the shards of an earlier job (one file is replaced without asking)",
+    )
     parser.add_argument(
         "--strict", action="store_true", help="stop at the first sentence that cannot be read"
     )
@@ -61,15 +65,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Parquet file for sentences that cannot be read, when OUTPUT is one file",
     )
     parser.add_argument(
-        "--max-length", type=int, metavar="N", help="leave longer sentences unparsed, flagged"
+        "--max-length",
+        type=int,
+        metavar="N",
+        help="leave longer sentences without a tree: HEAD is _, and Parquet has a flag",
     )
     parser.add_argument(
         "--roots",
         choices=("one", "many"),
-        help="of a sentence: exactly one, or any number (as in the model's training data)",
+        help="how many a sentence may have: exactly one, or any number (as in the model's training data)",
     )
     parser.add_argument(
-        "--confidence", action="store_true", help="keep the score margin of every arc (Parquet)"
+        "--confidence",
+        action="store_true",
+        help="keep by how much each arc beat the next best choice, in units of the model's weights (Parquet)",
     )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument(
@@ -82,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    quiet(arguments)
+    prepare(arguments)
     from covington.pipelines.streaming import is_one_file
     from covington.pipelines.work import ParseOptions
 
@@ -117,6 +126,7 @@ def _one_file(
 ) -> tuple[Report, str | None]:
     from covington.parser import Parser
     from covington.pipelines.model import local_path
+    from covington.pipelines.storage import FILE_OPTIONS
     from covington.pipelines.streaming import ParseStream
 
     flags = beam_flags(arguments)
@@ -124,7 +134,9 @@ def _one_file(
         from covington.pipelines.runner import Runner
 
         Runner(flags).check()
-        raise OptionError(f"{flags[0]} needs a folder as OUTPUT; {arguments.output} is one file")
+    for flag in flags:
+        if flag.startswith("-") and not flag.startswith(FILE_OPTIONS):
+            raise OptionError(f"{flag} needs a folder as OUTPUT; {arguments.output} is one file")
     if arguments.confidence and not arguments.output.endswith(".parquet"):
         raise OptionError(_NO_CONFIDENCE)
     format = "parquet" if arguments.output.endswith(".parquet") else "conllu"

@@ -88,6 +88,11 @@ def test_module_is_the_same_as_the_command(small_model: str, tmp_path: Path) -> 
 
 WRONG_CALLS = [
     (["parse", "{sample}", "-o", "{out}", "--no-such-option", "3"], "unrecognized arguments"),
+    (["parse", "{sample}", "-o", "{out}", "--runner=FlinkRunner", "{sample}"], "stands apart"),
+    (
+        ["train", "{sample}", "-o", "{out}", "--runner=PortableRunner", "--job_endpoint=h:1", "b"],
+        "b stands apart",
+    ),
     (["parse", "{sample}", "-o", "{out}", "--direct_num_workers", "x"], "invalid int value"),
     (["parse", "{sample}", "-o", "{out}", "--threads", "-1"], "must be 0 (one per core) or more"),
     (["parse", "{sample}", "-o", "{out}.conllu", "--runner", "DirectRunner"], "needs a folder"),

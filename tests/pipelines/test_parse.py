@@ -289,6 +289,40 @@ def test_empty_input_gives_an_empty_result(small_model: str, tmp_path: Path) -> 
     assert json.loads((tmp_path / "out" / "_summary.json").read_text())["sentences"] == 0
 
 
+def test_a_shard_without_sentences_has_the_columns_of_the_others(small_model: str, tmp_path: Path) -> None:
+    """Or the folder would be no dataset: readers take the columns from the first file."""
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "a.conllu").write_bytes(b"1\tnot\ta sentence\n\n")
+    (source / "b.conllu").write_bytes(Path(SAMPLE).read_bytes())
+    assert job(source, tmp_path / "out", small_model).run(ONE).rejects == 1
+    names = [pq.read_schema(path).names for path in sorted((tmp_path / "out").glob("*.parquet"))]
+    assert len(names) > 1 and all(one == names[0] for one in names)
+    assert {"model", "flags", "confidence"} <= {*names[0]}
+    (source / "b.conllu").write_bytes(b"\n")
+    assert main(["parse", str(source / "b.conllu"), "-o", str(tmp_path / "b.parquet")]) == 0
+    assert pq.read_schema(tmp_path / "b.parquet").names == names[0]
+
+
+def test_an_input_by_another_name_is_another_job(
+    small_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or sentences of one file would have two sources."""
+    from covington.pipelines import transforms
+
+    def fails(*_: object) -> Any:
+        raise OSError(28, "No space left on device", "out")
+
+    (tmp_path / "a.conllu").write_bytes(Path(SAMPLE).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as patch, pytest.raises(CovingtonError, match="No space left"):
+        patch.setattr(transforms, "write_shard", fails)
+        ParseJob(["a.conllu"], "out", small_model).run(ONE)
+    with pytest.raises(OptionError, match="with other inputs or options"):
+        ParseJob(["./a.conllu"], "out", small_model).run(ONE)
+    assert ParseJob(["a.conllu"], "out", small_model).run(ONE).sentences == 42
+
+
 def test_many_small_files(small_model: str, tmp_path: Path) -> None:
     source = tmp_path / "in"
     source.mkdir()

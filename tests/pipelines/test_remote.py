@@ -8,6 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.options.pipeline_options import HadoopFileSystemOptions, PipelineOptions
 
 from covington import models
 from covington.cli import main
@@ -92,6 +94,34 @@ def test_train_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     capsys.readouterr()
     assert main(["evaluate", sample, "shelf://store/parsed"]) == 0
     assert "LAS" in capsys.readouterr().out
+
+
+class Locked(shelf.Shelf):
+    """Opens to those who name a host, as HDFS does."""
+
+    def __init__(self, pipeline_options: PipelineOptions | None) -> None:
+        super().__init__(pipeline_options)
+        if pipeline_options is None or pipeline_options.view_as(HadoopFileSystemOptions).hdfs_host != "h":
+            raise ValueError("hdfs_host is not set")
+
+    @classmethod
+    def scheme(cls) -> str:
+        return "locked"
+
+
+@pytest.mark.parametrize("output", ["locked://store/out", "locked://store/out.parquet"])
+def test_a_filesystem_gets_its_options(
+    output: str, monkeypatch: pytest.MonkeyPatch, small_model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also for what is read before there is a pipeline, and where there will be none."""
+    shelf.things["locked://store/in.conllu"] = SAMPLE.read_bytes()
+    command = ["parse", "locked://store/in.conllu", "-o", output, "--model", small_model]
+    for host, code in ((["--hdfs_host", "h"], 0), (["--hdfs_host=h"], 0), ([], 1)):
+        monkeypatch.setattr(FileSystems, "_pipeline_options", None)
+        assert main([*command, "--overwrite", *host]) == code
+    assert capsys.readouterr().err.endswith("covington: locked://store/in.conllu: hdfs_host is not set\n")
+    sizes = [len(data) for path, data in shelf.things.items() if path.startswith(output)]
+    assert sizes and all(sizes)
 
 
 def test_an_output_is_not_an_input(capsys: pytest.CaptureFixture[str]) -> None:
