@@ -9,7 +9,6 @@ import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 from covington import __version__, models
@@ -114,9 +113,6 @@ def _run(
             raise OptionError(f"there is no option {option}; did you mean {meant[0]}?")
     if rest and not getattr(parsed, "takes_beam_options", False):
         command.error(f"unrecognized arguments: {' '.join(rest)}")
-    for before, word in pairwise(["", *rest]):  # Beam would pass over such a word
-        if not word.startswith("-") and ("=" in before or not before.startswith("--")):
-            raise OptionError(f"{word} stands apart: inputs must follow one another")
     parsed.beam_options = rest
     _check_names(parsed, closed)
     return int(parsed.run(parsed))

@@ -137,7 +137,7 @@ cdef class Decoder:
     cdef uint64_t factors[MOST_CELLS + 1]   # of the values that a part was made from, in the hash of them
     cdef int places                 # of the memo of one group
     cdef int16_t *memo              # by group (but for PAIR) and place: a part, and behind its last column the tag
-    cdef size_t memo_size           # of one place, whole lines
+    cdef size_t memo_size           # of one place, in scores: whole lines
     cdef int tag_at                 # in a place
     cdef int64_t counts[COUNTED]
     cdef list steps                 # of the sentence that is being traced

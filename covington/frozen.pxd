@@ -11,8 +11,8 @@ A look-up has three stages, `call`, `find` and the sum of what was found: a call
 (decoder.pyx) never waits for memory. Nothing is checked on the way: frozen.pyx has followed every row when the model was
 loaded.
 
-A column is a class that some feature has a weight for: a dependency is often met to one side only, and a place for it
-in every row would be one for nothing.
+A column is a class that can win. A dependency is often met to one side only, and a place in every row for the other side
+would be one for nothing: of the arcs to one side that no feature has a weight for, only the first has a column.
 """
 
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t

@@ -125,7 +125,7 @@ COVINGTON_CLONES static void covington_sum(int16_t *sum, const int16_t *const *r
     }
 }
 
-/* Pairs on top of the scores of their classes. Those that are not needed add 0 to some class. */
+/* Pairs on top of the scores of their columns. Those that are not needed add 0 to some column. */
 COVINGTON_ALWAYS_INLINE void covington_add_pair(int16_t *scores, const CovingtonPair *pair) {
     scores[pair->number] = (int16_t)(scores[pair->number] + pair->weight);
 }

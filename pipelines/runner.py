@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -82,6 +83,9 @@ class Runner:
                 _, unknown = parsers[0].parse_known_args(list(self.flags))
         except _WrongCallError as error:
             raise OptionError(str(error)) from None
+        for before, word in pairwise(["", *unknown]):  # Beam would pass over such a word
+            if not word.startswith("-") and ("=" in before or not before.startswith("--")):
+                raise OptionError(f"{word} stands apart: inputs must follow one another")
         # the options of a cluster are checked by the cluster, which may know more than Beam's Python side
         if unknown and self.is_local:
             raise OptionError(f"unrecognized arguments: {' '.join(unknown)}")

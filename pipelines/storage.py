@@ -26,7 +26,10 @@ from covington.listing import GLOB, NO_INPUT, is_input, is_local, is_match, loca
 Written = TypeVar("Written")
 
 #: how the options of Beam's filesystems begin
-FILE_OPTIONS = ("--hdfs_", "--s3_", "--azure_", "--blob_")
+FILE_OPTIONS = (
+    *("--hdfs_", "--s3_", "--azure_", "--blob_"),
+    *("--gcs_", "--gcp_oauth_", "--impersonate_service_account", "--no_auth", "--project"),
+)
 
 _flags: tuple[str, ...] | None = None  # of the command that runs, until Beam has got them
 
@@ -38,7 +41,7 @@ class InputFile(NamedTuple):
     size: int
     ordinal: int
     path: str  # where workers find it, whatever folder they run in
-    modified: float = 0.0  # seconds since 1970, where the filesystem tells it
+    modified: float = 0.0  # seconds since 1970; elsewhere since the hour, if the filesystem tells it
 
 
 def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
@@ -90,9 +93,12 @@ def _match(pattern: str) -> list[Entry]:
     """The files elsewhere that fit a pattern, sorted; `**` stands for any number of folders."""
     with readable(pattern):
         found = beam_files().match([pattern])[0].metadata_list
-    return sorted(
-        Entry(str(one.path), one.size_in_bytes, one.last_updated_in_seconds or 0.0) for one in found
-    )
+    return sorted(Entry(str(one.path), one.size_in_bytes, _modified(one)) for one in found)
+
+
+def _modified(metadata: Any) -> float:
+    """When a file elsewhere was last written to, but for the hour: of gs:// Beam tells it wrongly in summer."""
+    return float((metadata.last_updated_in_seconds or 0.0) % 3600)
 
 
 def _entry(path: str) -> Entry:
@@ -107,7 +113,7 @@ def facts(path: str) -> tuple[int, float]:
             entry = _entry(path)
             return entry.size, entry.modified
         one = beam_files().get_filesystem(path).metadata(path)
-        return one.size_in_bytes, one.last_updated_in_seconds or 0.0
+        return one.size_in_bytes, _modified(one)
 
 
 def set_options(flags: Sequence[str]) -> None:
@@ -151,7 +157,7 @@ def readable(path: str) -> Iterator[None]:
     except (ValueError, ImportError) as error:
         if is_local(path):
             raise
-        raise CovingtonError(f"{path}: {_why_closed(path, error)}") from None
+        raise CovingtonError(f"{path}: {_why_closed(path, error)}") from error
 
 
 def _why_closed(path: str, error: Exception) -> str:

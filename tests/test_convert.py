@@ -161,6 +161,17 @@ def test_info(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert facts["checksum"] == model_file.read("m.covington").checksum
 
 
+def test_nobody_else_steers_the_terminal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model_file.write(here / "m.covington", {"labels": ["\x1b]0;x\x07"], "root_label": "\x1b[2J"}, {})
+    assert main(["info", "m.covington"]) == 0
+    (here / "bad.conllu").write_text(f"# sent_id = \x1b[31m\n1\tno tabs\n\n{'1' + 9 * chr(9) + '_'}\n\n")
+    for command in ("convert", "parse"):
+        assert main([command, "bad.conllu", "-o", f"{command}.parquet"]) == 1
+    shown = capsys.readouterr()
+    assert "root" in shown.out and "bad.conllu:" in shown.err
+    assert "\x1b" not in shown.out + shown.err and "\x07" not in shown.out
+
+
 def test_info_of_what_is_no_model(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", "a.conllu"]) == 1
     assert "this is not a covington model" in capsys.readouterr().err

@@ -86,6 +86,13 @@ def test_it_learns_what_it_was_shown(parser: Parser) -> None:
     assert statistics.repairs_to_gold + statistics.repairs_harmful <= statistics.non_monotonic
 
 
+def test_what_a_trace_does_is_not_counted(parser: Parser) -> None:
+    statistics = Statistics()
+    assert parser.trace(SAMPLE)
+    parser.parse(SAMPLE.slice(0, 0), statistics=statistics)
+    assert statistics == Statistics()
+
+
 def test_alone_in_a_batch_and_on_many_threads(parser: Parser) -> None:
     whole = columns(parser.parse(SAMPLE))
     alone = [columns(parser.parse(SAMPLE.slice(row, 1))) for row in range(SAMPLE.num_rows)]

@@ -25,6 +25,7 @@ from covington.progress import many
 from covington.reading import is_parquet, read_sentences
 from covington.reject_file import reject_file
 from covington.rejecting import RejectSink
+from covington.terminal import printable
 from covington.writing import formatted, write_conllu
 
 EXAMPLE = """  covington convert corpus.conllu.gz -o corpus.parquet
@@ -115,7 +116,7 @@ class Conversion:
             told = DataError(row["reason"], source=row["source"], line=row["line"], sent_id=row["sent_id"])
             self.first = self.first or str(told)
             if self.tell:
-                print(told, file=sys.stderr)
+                print(printable(str(told)), file=sys.stderr)
         self.rejects += rejects.num_rows
         if self.sink is not None:
             self.sink(rejects)

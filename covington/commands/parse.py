@@ -21,6 +21,7 @@ from covington.errors import CovingtonError, OptionError
 from covington.listing import REJECTS
 from covington.progress import Progress, clock, many
 from covington.schemas import MOST_WORDS
+from covington.terminal import printable
 
 if TYPE_CHECKING:
     from covington.pipelines.shards import Report
@@ -207,7 +208,7 @@ def _print_summary(
         rejects = _rejects_place(arguments)
         where = f"see {rejects}" if rejects else "--rejects FILE keeps them, --strict stops at the first"
         lines.append(f"{many(report.rejects, 'sentence')} could not be read: {where}")
-        lines.append(f"the first of them: {first_reject}")
+        lines.append(f"the first of them: {printable(str(first_reject))}")
     print("\n".join(lines), file=sys.stderr)
 
 

@@ -89,6 +89,8 @@ def test_module_is_the_same_as_the_command(small_model: str, tmp_path: Path) -> 
 WRONG_CALLS = [
     (["parse", "{sample}", "-o", "{out}", "--no-such-option", "3"], "unrecognized arguments"),
     (["parse", "{sample}", "-o", "{out}", "--runner=FlinkRunner", "{sample}"], "stands apart"),
+    (["parse", "{sample}", "-o", "{out}", "--runner=FlinkRunner", "--streaming", "{sample}"], "stands apart"),
+    (["parse", "{sample}", "-o", "{out}.conllu", "{sample}"], "stands apart"),
     (
         ["train", "{sample}", "-o", "{out}", "--runner=PortableRunner", "--job_endpoint=h:1", "b"],
         "b stands apart",

@@ -17,6 +17,7 @@ from typing import Any
 import apache_beam as beam
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from apache_beam.testing.util import assert_that
 
@@ -420,7 +421,10 @@ def test_bad_sentences_and_files_are_named(
     noise = tmp_path / "noise.parquet"
     noise.write_bytes(b"PAR1" + bytes(range(256)))
     nothing = written(tmp_path / "nothing.conllu", [])
+    table = pa.Table.from_batches([batch_of(system)])
+    pq.write_table(table.append_column("source", table.column("source")), tmp_path / "twice.parquet")
     for path, message in (
+        (str(tmp_path / "twice.parquet"), "it has two columns 'source'"),
         (bad, "bad.conllu:"),
         (str(cut), "damaged or cut short"),
         (str(noise), "noise.parquet"),

@@ -96,6 +96,11 @@ def test_train_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "LAS" in capsys.readouterr().out
 
 
+def test_a_closed_pipe_is_not_the_fault_of_a_file() -> None:
+    with pytest.raises(BrokenPipeError), whole_file("shelf://store/rejects"):
+        raise BrokenPipeError(32, "Broken pipe")
+
+
 class Locked(shelf.Shelf):
     """Opens to those who name a host, as HDFS does."""
 

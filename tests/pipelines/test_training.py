@@ -152,7 +152,7 @@ def test_data_that_change_meanwhile_are_noticed(
         return learn(weights, shard, epoch, number)
 
     monkeypatch.setattr(training, "train_epoch", meanwhile)
-    data = {"inputs": (str(tmp_path / "inputs"),), "dev": (str(tmp_path / "dev"),)}
+    data = {name: (str(tmp_path / name),) for name in {"inputs", which}}
     with pytest.raises(CovingtonError, match="the data have changed"):
         train(tmp_path / "model", runner, **data)
     assert not (tmp_path / "model").exists()
