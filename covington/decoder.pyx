@@ -126,7 +126,6 @@ cdef class Decoder:
     """A model and the workspace of one thread."""
     cdef FrozenWeights weights
     cdef Program program
-    cdef int labels
     cdef bint explicit_root
     cdef bint monotonic
     cdef bint single_root
@@ -146,7 +145,6 @@ cdef class Decoder:
         cdef int lane, cell, group, place
         self.weights = weights
         self.program = program
-        self.labels = weights.labels
         self.explicit_root = explicit_root
         self.monotonic = monotonic
         self.root_label = root_label
@@ -423,7 +421,7 @@ cdef class Decoder:
 
     cdef void take(self, Lane *lane, int number, int32_t margin, const int32_t *gold, float *margins) noexcept nogil:
         """Apply a class and count what it does."""
-        cdef int dependent, head, old, above, removed, label = label_of(number, self.labels)
+        cdef int dependent, head, old, above, removed, label = label_of(number, self.weights.labels)
         if number == 0:
             self.counts[<int>SHIFT] += 1
             shift(&lane.c)
@@ -433,7 +431,7 @@ cdef class Decoder:
             self.counts[<int>NO_ARC] += 1
             no_arc(&lane.c)
             return
-        if transition_of(number, self.labels) == LEFT_ARC:
+        if transition_of(number, self.weights.labels) == LEFT_ARC:
             self.counts[<int>LEFT_ARC] += 1
             dependent, head = lane.c.i, lane.c.j
             old, above = lane.c.head[dependent], lane.c.head[head]
@@ -490,7 +488,7 @@ cdef class Decoder:
         self.make_parts(lane)
         self.score(lane)
         number = self.best_arc(lane, LEFT_ARC if word < root else RIGHT_ARC)
-        attach(&lane.c, word, root, label_of(number, self.labels))
+        attach(&lane.c, word, root, label_of(number, self.weights.labels))
 
     def run(self, Sentences sentences, int64_t first, int64_t last, int64_t longest, bint single_root,
             int32_t[::1] heads, int32_t[::1] labels, float[::1] margins=None, const int32_t[::1] gold=None):

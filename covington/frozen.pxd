@@ -62,6 +62,7 @@ cdef class FrozenWeights:
     cdef int first_column[TRANSITIONS + 1]      # of each transition, and of repairs
     cdef readonly int columns
     cdef readonly int width             # of a dense row: the columns rounded up to whole chunks
+    cdef take_classes(self, classes)
 
 
 cdef inline uint64_t bucket_of(uint64_t key, uint64_t buckets) noexcept nogil:

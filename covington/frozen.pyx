@@ -63,7 +63,7 @@ cdef class FrozenWeights:
     def __dealloc__(self):
         free(self.memory)
 
-    def take_classes(self, classes):
+    cdef take_classes(self, classes):
         """See that every transition has its columns, in order, and that there are no others."""
         cdef int transition
         ends = np.cumsum([1, 1, self.labels, self.labels, 2 * self.own_repairs])
