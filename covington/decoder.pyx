@@ -2,7 +2,8 @@
 
 A configuration's scores are the sum of parts that depend on the left focus word, on its heads, on its dependents, and so
 on (templates.GROUPS). A part is kept with the word and made again only when what it depends on has changed; and since
-the same words and tags meet again and again, a small memo per group has parts that were made for other words.
+the same words and tags meet again and again, a small memo per group has parts that were made for other words. Most parts
+are met only once, so a part gets a place that another one has only when it is missed there twice in a row.
 
 A model is larger than the processor's caches, so most of the time of a plain loop would go into waiting for memory.
 Several sentences are therefore parsed at once, in lanes that take turns: while the weights that one lane has asked
@@ -16,15 +17,14 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from covington.features cimport (
-    FIRST_OPEN, LAST_OPEN, LEFT_WORD, MOST_CELLS, MOST_KEYS, NODES, PAIR, PAIR_TAGS, RIGHT_WORD, Group, Program,
-    Signature, identity_of, is_same, load_cells, locate, make_keys, signature_of,
+    FIRST_OPEN, LAST_OPEN, LEFT_WORD, MOST_CELLS, MOST_KEYS, MOST_TEMPLATES, NODES, PAIR, PAIR_TAGS, RIGHT_WORD, Group,
+    Program, Signature, identity_of, is_same, load_cells, locate, make_key, make_ungated_keys, signature_of,
 )
 from covington.frozen cimport (
-    LINE, TRANSITIONS, CommonBucket, Found, FrozenWeights, Rare, Tables, call, call_gate, fetch_row, find, look, may_know,
-    open_rare,
+    TRANSITIONS, CommonBucket, Found, FrozenWeights, Rare, Tables, add_up, call, call_gate, fetch_row, find, look, may_know,
 )
 from covington.hashing cimport finish, mix
-from covington.kernels cimport Pair, add_sparse, add_three, allocate, largest_of, prefetch, sum_rows
+from covington.kernels cimport Pair, allocate, largest_of, prefetch
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
     CYCLE_ARC, LEFT_ARC, NO_ARC, OLD_HEAD, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, is_repair,
@@ -43,8 +43,8 @@ cdef enum:
     MOST_MEMO = 4096            # places per group, unless there are very many columns
     MEMO_SCORES = 1 << 23       # of all groups together
     MEMO_SEED = 0x3C6EF372
-    LINE_SCORES = LINE // sizeof(int16_t)
-    TAG = sizeof(uint64_t) // sizeof(int16_t)   # scores in whose place a tag is
+    KNOWN = 48                  # bits of a tag that say which part is there
+    MISSED = 64 - KNOWN         # and those above, which part was last looked for in vain
     ROOMY = 32                  # room for so many times the words is given back
     NEVER = -0x7FFFFFFF
     NON_MONOTONIC = 4           # in `counts`, after the four transitions
@@ -68,8 +68,8 @@ cdef struct Kept:
 cdef struct Wanted:
     int number                  # of its group
     int16_t *scores
-    int16_t *memo
-    uint64_t tag                # a hash of what the part is made from
+    size_t place                # in the memo
+    uint64_t identity           # a hash of what the part is made from
 
 
 # A part that is being made, from features of the lane.
@@ -78,8 +78,9 @@ cdef struct Request:
     int last
     Found found                 # the ends of the lists before any of its keys
     int16_t *scores
-    int16_t *memo               # where the part will be remembered
-    uint64_t tag
+    bint is_memorable           # is the part to be remembered?
+    size_t place                # where
+    uint64_t identity
 
 
 # A part that was remembered and is on its way to be kept.
@@ -121,6 +122,21 @@ cdef struct Lane:
     Rare rare[MOST_KEYS]
 
 
+cdef inline bint is_there(uint64_t tag, uint64_t identity) noexcept nogil:
+    """Has the place of this tag this part? An empty one, with a tag of 0, has none: identities are odd."""
+    return (tag ^ identity) << MISSED == 0
+
+
+cdef inline uint64_t with_missed(uint64_t tag, uint64_t identity) noexcept nogil:
+    """The tag, with the mark of a part that is not there."""
+    return (tag & ~<uint64_t>0 >> MISSED) | (identity >> MISSED) << KNOWN
+
+
+cdef inline bint is_welcome(uint64_t tag, uint64_t identity) noexcept nogil:
+    """Is this part to be remembered in the place of this tag?"""
+    return (tag << MISSED == 0) | (tag == with_missed(tag, identity))
+
+
 @cython.final
 cdef class Decoder:
     """A model and the workspace of one thread."""
@@ -135,9 +151,8 @@ cdef class Decoder:
     cdef int first_row              # from there on to PAIR are the groups that have templates
     cdef uint64_t factors[MOST_CELLS + 1]   # of the values that a part was made from, in the hash of them
     cdef int places                 # of the memo of one group
-    cdef int16_t *memo              # by group (but for PAIR) and place: a part, and behind its last column the tag
-    cdef size_t memo_size           # of one place, in scores: whole lines
-    cdef int tag_at                 # in a place
+    cdef int16_t *memo              # by group (but for PAIR) and place: parts
+    cdef uint64_t *tags             # of the same places
     cdef int64_t counts[COUNTED]
     cdef list steps                 # of the sentence that is being traced
 
@@ -149,13 +164,10 @@ cdef class Decoder:
         self.monotonic = monotonic
         self.root_label = root_label
         self.places = max(1, min(MOST_MEMO, MEMO_SCORES // (PAIR * weights.width)))
-        self.tag_at = (weights.columns + TAG - 1) // TAG * TAG
-        self.memo_size = (max(weights.width, self.tag_at + <int>TAG) + LINE_SCORES - 1) // LINE_SCORES * LINE_SCORES
-        self.memo = <int16_t *>allocate(PAIR * self.places * self.memo_size * sizeof(int16_t))
-        if self.memo == NULL:
+        self.tags = <uint64_t *>calloc(PAIR * self.places, sizeof(uint64_t))
+        self.memo = <int16_t *>allocate(PAIR * self.places * <size_t>weights.width * sizeof(int16_t))
+        if self.tags == NULL or self.memo == NULL:
             raise MemoryError()
-        for place in range(PAIR * self.places):
-            self.tag_of(self.memo + place * self.memo_size)[0] = 0
         self.first_row = PAIR
         for group in range(PAIR):
             self.first_row -= program.groups[group].templates > 0
@@ -175,6 +187,7 @@ cdef class Decoder:
 
     def __dealloc__(self):
         cdef int lane
+        free(self.tags)
         free(self.memo)
         for lane in range(LANES):
             release(&self.lanes[lane].c)
@@ -204,28 +217,27 @@ cdef class Decoder:
         lane.sentence = index
         return 0
 
-    cdef void want_pair(self, Lane *lane, uint64_t *keys) noexcept nogil:
-        """Make the features of both focus words, and begin to fetch the gates."""
-        cdef uint64_t cells[MOST_CELLS + 1]
+    cdef void want_pair(self, Lane *lane, uint64_t *cells, uint64_t *gates) noexcept nogil:
+        """Fetch the values of both focus words, and begin to fetch the gates."""
         cdef const Group *pair = &self.program.groups[PAIR]
         cdef int k
         load_cells(pair, &lane.c, lane.nodes, lane.values, self.program.width, cells)
-        make_keys(pair, cells, keys)
         for k in range(pair.gates):
-            call_gate(&self.weights.tables, keys[pair.gate_at[k]])
+            gates[k] = make_key(pair, cells, pair.gate[k])
+            call_gate(&self.weights.tables, gates[k])
 
-    cdef void ask_for_pair(self, Lane *lane, const uint64_t *keys) noexcept nogil:
+    cdef void ask_for_pair(self, Lane *lane, const uint64_t *cells, const uint64_t *gates) noexcept nogil:
         """Ask for the features of both focus words, but for those behind a gate that is shut."""
-        cdef bint is_open[MOST_KEYS]
         cdef const Group *pair = &self.program.groups[PAIR]
         cdef const Tables *tables = &self.weights.tables
-        cdef int k, asked = 0
-        for k in range(pair.gates):
-            is_open[k] = may_know(tables, keys[pair.gate_at[k]])
-        is_open[pair.gates] = True
-        for k in range(pair.templates):
-            lane.keys[asked] = keys[k]
-            asked += is_open[pair.gate[k]]
+        cdef int asked = make_ungated_keys(pair, cells, lane.keys), gate, k
+        for gate in range(pair.gates):
+            if may_know(tables, gates[gate]):
+                lane.keys[asked] = gates[gate]
+                asked += 1
+                for k in range(pair.gate[gate] + 1, pair.gate[gate + 1]):
+                    lane.keys[asked] = make_key(pair, cells, k)
+                    asked += 1
         for k in range(asked):
             lane.homes[k] = call(tables, lane.keys[k])
         lane.request[0].first = 0
@@ -239,24 +251,23 @@ cdef class Decoder:
         cdef Wanted *wanted = &lane.wanted[lane.wants]
         if group.templates == 0:
             return
-        wanted.tag = identity_of(group, &lane.c, lane.nodes, lane.values, self.program.width, self.factors)
-        wanted.memo = self.memo + (number * self.places + <size_t>((wanted.tag >> 32) * self.places >> 32)) * self.memo_size
+        wanted.identity = identity_of(group, &lane.c, lane.nodes, lane.values, self.program.width, self.factors)
+        wanted.place = number * self.places + <size_t>((wanted.identity >> 32) * self.places >> 32)
         wanted.number = number
         wanted.scores = scores
-        prefetch(self.tag_of(wanted.memo))
+        prefetch(self.tags + wanted.place)
         lane.wants += 1
-
-    cdef inline uint64_t *tag_of(self, int16_t *memo) noexcept nogil:
-        return <uint64_t *>(memo + self.tag_at)
 
     cdef inline void ask_for(self, Lane *lane, const Wanted *wanted) noexcept nogil:
         """Ask for a part: from the memo, or by its features."""
-        cdef bint is_known = self.tag_of(wanted.memo)[0] == wanted.tag
-        fetch_row(&self.weights.tables, <const char *>wanted.memo, True)    # to be read, or to be written
+        cdef int16_t *memo = self.memo + wanted.place * self.weights.width
+        cdef bint is_known = is_there(self.tags[wanted.place], wanted.identity)
+        if is_known:
+            fetch_row(&self.weights.tables, <const char *>memo, True)
         if wanted.number >= PAIR_TAGS:
-            lane.rows[self.row_of[wanted.number]] = wanted.memo if is_known else wanted.scores
+            lane.rows[self.row_of[wanted.number]] = memo if is_known else wanted.scores
         elif is_known:
-            lane.recall[lane.recalls] = Recall(wanted.memo, wanted.scores)
+            lane.recall[lane.recalls] = Recall(memo, wanted.scores)
             lane.recalls += 1
         if not is_known:
             self.ask_for_features(lane, wanted)
@@ -269,10 +280,12 @@ cdef class Decoder:
         cdef int k
         load_cells(group, &lane.c, lane.nodes, lane.values, self.program.width, cells)
         request.first = lane.request[lane.requests - 1].last
-        request.last = request.first + make_keys(group, cells, lane.keys + request.first)
+        request.last = request.first + make_ungated_keys(group, cells, lane.keys + request.first)
         request.scores = wanted.scores
-        request.memo = wanted.memo
-        request.tag = wanted.tag
+        request.place = wanted.place
+        request.identity = wanted.identity
+        request.is_memorable = is_welcome(self.tags[wanted.place], wanted.identity)
+        self.tags[wanted.place] = with_missed(self.tags[wanted.place], wanted.identity)
         for k in range(request.first, request.last):
             lane.homes[k] = call(&self.weights.tables, lane.keys[k])
         lane.requests += 1
@@ -311,11 +324,12 @@ cdef class Decoder:
 
     cdef void ask(self, Lane *lane) noexcept nogil:
         """First turn: what does this configuration need?"""
-        cdef uint64_t keys[MOST_KEYS]
+        cdef uint64_t cells[MOST_CELLS + 1]
+        cdef uint64_t gates[MOST_TEMPLATES]
         cdef int16_t *left = self.scores_of(lane, lane.c.i)
         cdef int place, k
         locate(&lane.c, lane.nodes)
-        self.want_pair(lane, keys)
+        self.want_pair(lane, cells, gates)
         lane.wants = 0
         for place in range(PAIR_KEPT):
             self.want(lane, PAIR_TAGS + place, lane.pair_scores + place * self.weights.width)
@@ -324,7 +338,7 @@ cdef class Decoder:
         self.show(lane, LEFT_WORD, LEFT_KEPT, left)
         self.want_open(lane, FIRST_OPEN, lane.c.open_first)
         self.want_open(lane, LAST_OPEN, lane.c.open_last)
-        self.ask_for_pair(lane, keys)
+        self.ask_for_pair(lane, cells, gates)
         for k in range(lane.wants):
             self.ask_for(lane, &lane.wanted[k])
 
@@ -344,21 +358,9 @@ cdef class Decoder:
                 find(tables, lane.homes[k], lane.keys[k], places[k], &found)
         lane.request[lane.requests].found = found
 
-    cdef inline void add_up(self, Lane *lane, const Request *request, const int16_t **rows, int16_t *scores) noexcept nogil:
-        """Add up rows, from these to the last that was found for a request, and its features of few columns."""
-        cdef const Found *last = &request[1].found
-        cdef const Pair **sparse = request.found.sparse
-        cdef const Rare *rare = request.found.rare
-        cdef const Pair *pairs
-        sum_rows(scores, rows, <int>(last.dense - rows), self.weights.width)
-        while sparse < last.sparse:
-            add_sparse(scores, sparse[0])
-            sparse += 1
-        while rare < last.rare:
-            pairs = open_rare(&self.weights.tables, rare)
-            if pairs != NULL:
-                add_three(scores, pairs)
-            rare += 1
+    cdef inline void add(self, const Request *request, const int16_t **rows, int16_t *scores) noexcept nogil:
+        """Add up dense rows, from these to the last that was found for a request, and all else that was found for it."""
+        add_up(&self.weights.tables, rows, &request.found, &request[1].found, scores, self.weights.width)
 
     cdef void make_parts(self, Lane *lane) noexcept nogil:
         """Third turn: add up the parts that have to be made."""
@@ -366,18 +368,21 @@ cdef class Decoder:
         cdef int k
         for k in range(1, lane.requests):
             request = &lane.request[k]
-            self.add_up(lane, request, request.found.dense, request.scores)
+            self.add(request, request.found.dense, request.scores)
 
     cdef void score(self, Lane *lane) noexcept nogil:
         """Fourth turn: the scores of all columns."""
-        self.add_up(lane, &lane.request[0], &lane.rows[self.first_row], lane.scores)
+        self.add(&lane.request[0], &lane.rows[self.first_row], lane.scores)
 
     cdef void remember(self, Lane *lane) noexcept nogil:
         """Put the parts that were made into the memo, when no lane looks at what is there any more."""
-        cdef int width = self.weights.width, k
+        cdef const Request *request
+        cdef int k
         for k in range(1, lane.requests):
-            memcpy(lane.request[k].memo, lane.request[k].scores, width * sizeof(int16_t))
-            self.tag_of(lane.request[k].memo)[0] = lane.request[k].tag
+            request = &lane.request[k]
+            if request.is_memorable:
+                memcpy(self.memo + request.place * self.weights.width, request.scores, self.weights.width * sizeof(int16_t))
+                self.tags[request.place] = request.identity
 
     cdef inline int best_arc(self, Lane *lane, int transition) noexcept nogil:
         """The best class of LeftArc or RightArc, the first if there are several."""

@@ -42,11 +42,11 @@ cdef struct Group:
     int templates
     int ones                        # the first templates, up to here, have one part
     int twos                        # from there up to here two
+    int ungated                     # and from there up to here more; the others stand behind a gate
+    int gates
+    int gate[MOST_TEMPLATES + 1]    # the first template behind each gate, which is the gate itself, and `templates`
     uint64_t seed[MOST_TEMPLATES]
     uint64_t number[MOST_TEMPLATES]     # of the template in the whole list, from 1
-    int gates                           # templates of this group that must be known for others to be
-    int gate_at[MOST_TEMPLATES]         # which ones they are
-    int gate[MOST_TEMPLATES]            # the gate that a template stands behind; `gates` itself is always open
     uint8_t parts[MOST_TEMPLATES]
     uint8_t part[MOST_TEMPLATES][MOST_PARTS]
 
@@ -140,18 +140,32 @@ cdef inline uint64_t numbered(uint64_t key, uint64_t number) noexcept nogil:
     return (key & ~<uint64_t>NUMBER_BITS) | number
 
 
-cdef inline int make_keys(const Group *group, const uint64_t *cells, uint64_t *keys) noexcept nogil:
-    """One key per template; its low bits say which one, and so it is never 0."""
-    cdef int t, p
+cdef inline uint64_t make_key(const Group *group, const uint64_t *cells, int template) noexcept nogil:
+    """The key of a template; its low bits say which one, and so it is never 0."""
+    cdef uint64_t key = group.seed[template]
+    cdef int p
+    for p in range(group.parts[template]):
+        key = mix(key, cells[group.part[template][p]])
+    return numbered(key, group.number[template])
+
+
+cdef inline int make_ungated_keys(const Group *group, const uint64_t *cells, uint64_t *keys) noexcept nogil:
+    """The keys of the templates that stand behind no gate; returns how many."""
+    cdef int t
     cdef uint64_t key
     for t in range(group.ones):
         keys[t] = numbered(mix(group.seed[t], cells[group.part[t][0]]), group.number[t])
     for t in range(group.ones, group.twos):
         key = mix(group.seed[t], cells[group.part[t][0]])
         keys[t] = numbered(mix(key, cells[group.part[t][1]]), group.number[t])
-    for t in range(group.twos, group.templates):
-        key = group.seed[t]
-        for p in range(group.parts[t]):
-            key = mix(key, cells[group.part[t][p]])
-        keys[t] = numbered(key, group.number[t])
+    for t in range(group.twos, group.ungated):
+        keys[t] = make_key(group, cells, t)
+    return group.ungated
+
+
+cdef inline int make_keys(const Group *group, const uint64_t *cells, uint64_t *keys) noexcept nogil:
+    """The keys of all templates; returns how many."""
+    cdef int t
+    for t in range(make_ungated_keys(group, cells, keys), group.templates):
+        keys[t] = make_key(group, cells, t)
     return group.templates

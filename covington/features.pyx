@@ -29,7 +29,12 @@ cdef class Program:
             raise OptionError(f"more than {NUMBER_BITS} templates")
         self.gates = tables.gates(parsed)
         for number, group in enumerate(groups):
-            self.translate(number, sorted(group, key=lambda template: len(_parts(template))))
+            self.translate(number, sorted(group, key=self.order))
+
+    def order(self, template):
+        """Templates without a gate come first; then each gate and those that stand behind it."""
+        gate = self.gates.get(template.name, "")
+        return gate, template.name != gate, len(_parts(template))
 
     def translate(self, int number, list templates):
         cdef Group *group = &self.groups[number]
@@ -37,24 +42,24 @@ cdef class Program:
         if len(templates) > MOST_TEMPLATES:
             raise OptionError(f"more than {MOST_TEMPLATES} templates of one kind")
         gates = [t for t, template in enumerate(templates) if template.name in self.gates.values()]
+        ungated = [len(_parts(template)) for template in templates if template.name not in self.gates]
         cells = list(dict.fromkeys(part for template in templates for part in _parts(template)))
         cells.sort(key=lambda cell: -1 if cell[1] in self.attributes else tables.STATE_ATTRIBUTES.index(cell[1]))
         if len(cells) > MOST_CELLS:
             raise OptionError(f"templates ask for more than {MOST_CELLS} values of one kind")
-        group.gates = len(gates)
-        for t, at in enumerate(gates):
-            group.gate_at[t] = at
         group.templates = len(templates)
-        group.ones = sum(len(_parts(template)) == 1 for template in templates)
-        group.twos = sum(len(_parts(template)) <= 2 for template in templates)
+        group.ones = sum(parts == 1 for parts in ungated)
+        group.twos = sum(parts <= 2 for parts in ungated)
+        group.ungated = len(ungated)
+        group.gates = len(gates)
+        for t, at in enumerate([*gates, len(templates)]):
+            group.gate[t] = at
         for t, template in enumerate(templates):
             name, parts = template.name.encode(), _parts(template)
             if len(parts) > MOST_PARTS:
                 raise OptionError(f"template {template.name!r} has more than {MOST_PARTS} parts")
             group.seed[t] = hash_bytes(name, len(name))
             group.number[t] = 1 + self.names.index(template.name)
-            gate = self.gates.get(template.name)
-            group.gate[t] = len(gates) if gate is None else [templates[at].name for at in gates].index(gate)
             group.parts[t] = len(parts)
             for p, part in enumerate(parts):
                 group.part[t][p] = cells.index(part)

@@ -49,12 +49,17 @@ def freeze(
         "root_label": found.root_label,
         "many_roots": found.many_roots,
         "scale": scale,
-        "features": int(np.count_nonzero(frozen["common"][:, :7]) + np.count_nonzero(frozen["rare"][:, :4])),
+        "features": len(np.unique(_rows(arrays)[rounded != 0])),
         "prune": prune,
         "training": {"sentences": found.sentences, "tokens": found.tokens, "updates": weights.updates},
         **(facts or {}),
     }
     return model_file.write(path, metadata, frozen)
+
+
+def _rows(arrays: Mapping[str, Any]) -> Any:
+    """The number of the row that each weight is in."""
+    return np.repeat(np.arange(len(arrays["keys"])), np.diff(arrays["ends"], prepend=0))
 
 
 def _columns(weighted: Any, classes: int, labels: int) -> Any:
@@ -71,7 +76,7 @@ def _columns(weighted: Any, classes: int, labels: int) -> Any:
 
 def _scale(arrays: Mapping[str, Any], average: Any, classes: int, templates: int) -> float:
     """The value of a weight of 1, so that no sum of one weight for each template leaves 16 bits, rounding included."""
-    numbers = np.repeat((arrays["keys"] & NUMBER_BITS).astype(np.int64), np.diff(arrays["ends"], prepend=0))
+    numbers = (arrays["keys"] & NUMBER_BITS).astype(np.int64)[_rows(arrays)]
     largest = 1e-9
     for sign in (1.0, -1.0):
         highest = np.zeros((templates + 1, classes))

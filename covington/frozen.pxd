@@ -2,10 +2,15 @@
 
 Few features are common and many are rare, so there are two tables of 64-byte buckets. A bucket of the *common* one has
 seven fingerprints (32 bits of the key) and where the weights of these features are: in a *dense* row with one for every
-column, or in a *sparse* row of pairs (column, weight). Rows lie so that they touch as few lines of the cache as they can.
-A bucket of the *rare* table, for features of up to three weights, has
-four fingerprints and the weights themselves. It is large, so a small Bloom filter in the common bucket of a key says
-whether there is any use in looking for it there: a feature that the model does not know costs one line of the cache.
+column, or in a *sparse* row of pairs (column, weight). A bucket of the *rare* table, for features of up to four small
+weights, has five fingerprints and the weights themselves. It is large, so a small Bloom filter in the common bucket of a
+key says whether there is any use in looking for it there: a feature that the model does not know costs one line of the
+cache.
+
+Time goes into how many lines and pages of memory are touched, more than into what is done with them. So rows touch as few
+lines as they can, and the longest, which are the most common, lie together; the common buckets of a template lie
+together too, because a template of few features is asked for the same ones again and again; and what does not fit into
+its own bucket goes to its neighbour.
 
 A look-up has three stages, `call`, `find` and the sum of what was found: a caller who has other work to do between them
 (decoder.pyx) never waits for memory. Nothing is checked on the way: frozen.pyx has followed every row when the model was
@@ -17,17 +22,18 @@ would be one for nothing: of the arcs to one side that no feature has a weight f
 
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
-from covington.kernels cimport Pair, match, prefetch
+from covington.kernels cimport Pair, SmallPair, add_small, add_sparse, match, prefetch, sum_rows
 
 cdef enum:
     COMMON_PLACES = 7       # per bucket
-    RARE_PLACES = 4
-    PAIRS = 3               # in a rare place
+    RARE_PLACES = 5
+    PAIRS = 4               # in a rare place
+    NUMBERS = 256           # of templates: the low bits of a key
+    NEIGHBOURS = 64         # buckets that a feature may be in, one page: no table can make a look-up long
     TRANSITIONS = 4
     UNIT = 16               # bytes; a row begins at a multiple of it
     DENSE = 0x80000000      # set with where a dense row begins, in units; a sparse one has the place alone
     LINE = 64               # bytes in a line of the cache
-    FARTHEST_BUCKET = 256   # a feature is never further from its own bucket: no table can make a look-up long
 
 
 cdef struct CommonBucket:
@@ -38,12 +44,20 @@ cdef struct CommonBucket:
 
 cdef struct RareBucket:
     uint32_t fingerprints[RARE_PLACES]
-    Pair pairs[RARE_PLACES][PAIRS]          # those that are not needed add 0
+    SmallPair pairs[RARE_PLACES][PAIRS]     # those that are not needed add 0
+    uint32_t unused
+
+
+# Some buckets of the common table.
+cdef struct Region:
+    uint32_t first
+    uint32_t buckets
 
 
 cdef struct Tables:
     const CommonBucket *common
     uint64_t common_buckets
+    Region regions[NUMBERS]                 # of the templates
     const RareBucket *rare
     uint64_t rare_buckets
     const char *rows                        # dense ones, and sparse ones: how many pairs, as the number of a pair, then the
@@ -62,11 +76,23 @@ cdef class FrozenWeights:
     cdef int first_column[TRANSITIONS + 1]      # of each transition, and of repairs
     cdef readonly int columns
     cdef readonly int width             # of a dense row: the columns rounded up to whole chunks
+    cdef take_regions(self, const uint32_t[:, ::1] regions)
     cdef take_classes(self, classes)
 
 
 cdef inline uint64_t bucket_of(uint64_t key, uint64_t buckets) noexcept nogil:
     return ((key >> 32) * buckets) >> 32
+
+
+cdef inline uint64_t common_bucket_of(uint64_t key, const Region *regions) noexcept nogil:
+    cdef const Region *region = &regions[key & (NUMBERS - 1)]
+    return region.first + bucket_of(key, region.buckets)
+
+
+cdef inline uint64_t neighbour(uint64_t home, uint64_t step) noexcept nogil:
+    """Where a feature is, if its own bucket is full and so are those of the steps before. The first is the other half of
+    the same 128 bytes, which processors like to fetch together."""
+    return home ^ step
 
 
 cdef inline uint32_t fingerprint_of(uint64_t key) noexcept nogil:
@@ -100,7 +126,7 @@ cdef inline bint may_know(const Tables *tables, uint64_t key) noexcept nogil:
 
 cdef inline const CommonBucket *call(const Tables *tables, uint64_t key) noexcept nogil:
     """Begin to fetch the bucket of a feature."""
-    cdef const CommonBucket *home = tables.common + bucket_of(key, tables.common_buckets)
+    cdef const CommonBucket *home = tables.common + common_bucket_of(key, tables.regions)
     prefetch(home)
     return home
 
@@ -117,7 +143,7 @@ cdef inline void fetch_row(const Tables *tables, const char *row, bint is_dense)
 
 # A feature that may be in the rare table.
 cdef struct Rare:
-    const RareBucket *bucket
+    uint32_t home
     uint32_t fingerprint
 
 
@@ -139,10 +165,8 @@ cdef inline void find(const Tables *tables, const CommonBucket *home, uint64_t k
     cdef const char *row
     cdef bint is_dense
     cdef int looked = 1
-    while place >= COMMON_PLACES and bucket.fingerprints[COMMON_PLACES - 1] != 0 and looked < FARTHEST_BUCKET:
-        bucket += 1                                     # a full bucket flows over into the next
-        if bucket == tables.common + tables.common_buckets:
-            bucket = tables.common
+    while place >= COMMON_PLACES and bucket.fingerprints[COMMON_PLACES - 1] != 0 and looked < NEIGHBOURS:
+        bucket = tables.common + neighbour(home - tables.common, looked)
         place = match(bucket.fingerprints, fingerprint_of(key))
         looked += 1
     if place < COMMON_PLACES:
@@ -154,22 +178,37 @@ cdef inline void find(const Tables *tables, const CommonBucket *home, uint64_t k
         found.dense += is_dense
         found.sparse += 1 - is_dense
     elif home.filter & rare_bits(key) == rare_bits(key):
-        found.rare[0] = Rare(tables.rare + bucket_of(key, tables.rare_buckets), fingerprint_of(key))
-        prefetch(found.rare[0].bucket)
+        found.rare[0] = Rare(<uint32_t>bucket_of(key, tables.rare_buckets), fingerprint_of(key))
+        prefetch(tables.rare + found.rare[0].home)
         found.rare += 1
 
 
-cdef inline const Pair *open_rare(const Tables *tables, const Rare *rare) noexcept nogil:
-    """The three pairs of a rare feature; NULL if it is not there after all."""
-    cdef const RareBucket *bucket = rare.bucket
+cdef inline const SmallPair *open_rare(const Tables *tables, const Rare *rare) noexcept nogil:
+    """The pairs of a rare feature; NULL if it is not there after all."""
+    cdef const RareBucket *bucket
     cdef int place, looked
-    for looked in range(FARTHEST_BUCKET):
+    for looked in range(NEIGHBOURS):
+        bucket = tables.rare + neighbour(rare.home, looked)
         place = match(bucket.fingerprints, rare.fingerprint)
         if place < RARE_PLACES:
             return bucket.pairs[place]
         if bucket.fingerprints[RARE_PLACES - 1] == 0:
             return NULL
-        bucket += 1
-        if bucket == tables.rare + tables.rare_buckets:
-            bucket = tables.rare
     return NULL
+
+
+cdef inline void add_up(const Tables *tables, const int16_t **rows, const Found *first, const Found *last, int16_t *scores,
+                        int width) noexcept nogil:
+    """The sum of dense rows, from these to the last that was found, and of all others from the first to the last."""
+    cdef const Pair **sparse = first.sparse
+    cdef const Rare *rare = first.rare
+    cdef const SmallPair *pairs
+    sum_rows(scores, rows, <int>(last.dense - rows), width)
+    while sparse < last.sparse:
+        add_sparse(scores, sparse[0])
+        sparse += 1
+    while rare < last.rare:
+        pairs = open_rare(tables, rare)
+        if pairs != NULL:
+            add_small(scores, pairs, PAIRS)
+        rare += 1

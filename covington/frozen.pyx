@@ -1,6 +1,6 @@
 """Laying out frozen weights when a model is saved, and checking their shape when it is loaded."""
 
-from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
@@ -15,6 +15,9 @@ cdef enum:
     FILTERED = 16           # rare features that the filter of one bucket can tell from others well enough
     ENOUGH = 8              # a row with weights for one column in eight or more is dense
     LINE_UNITS = LINE // UNIT
+    COMMON = 0              # where a feature is at home
+    RARE = 1
+    EMPTY = 2               # it is nowhere
 
 #: how full the tables are: fuller ones are smaller, but more look-ups go on to the next bucket
 COMMON_LOAD, RARE_LOAD = 0.5, 0.6
@@ -23,15 +26,15 @@ COMMON_LOAD, RARE_LOAD = 0.5, 0.6
 cdef class FrozenWeights:
     """Read-only weights, from arrays of a model file."""
 
-    def __cinit__(self, int labels, bint own_repairs, const uint16_t[::1] classes, const uint32_t[:, ::1] common,
-                  const uint32_t[:, ::1] rows, const uint32_t[:, ::1] rare, const uint64_t[::1] gate_filter):
+    def __cinit__(self, int labels, bint own_repairs, const uint16_t[::1] classes, const uint32_t[:, ::1] regions,
+                  const uint32_t[:, ::1] common, const uint32_t[:, ::1] rows, const uint32_t[:, ::1] rare, const uint64_t[::1] gate_filter):
         self.labels = labels
         self.own_repairs = own_repairs
         self.take_classes(np.array(classes))
         for name, buckets, width in (
             ("common", common.shape[0], common.shape[1]), ("rare", rare.shape[0], rare.shape[1])
         ):
-            if not 1 <= buckets < 1 << 32 or width != BUCKET:
+            if not 1 <= buckets < 1 << 32 or buckets % NEIGHBOURS or width != BUCKET:
                 raise ModelError(f"the table of {name} features does not have its shape")
         if gate_filter.shape[0] < 1 or gate_filter.shape[0] & (gate_filter.shape[0] - 1):
             raise ModelError("the filter for gates does not have its shape")
@@ -50,11 +53,12 @@ cdef class FrozenWeights:
         memcpy(self.memory + rare_at, &rare[0, 0], rare.nbytes)
         memcpy(self.memory + filter_at, &gate_filter[0], gate_filter.nbytes)
         self.tables = Tables(
-            <const CommonBucket *>self.memory, common.shape[0],
+            <const CommonBucket *>self.memory, common.shape[0], self.tables.regions,
             <const RareBucket *>(self.memory + rare_at), rare.shape[0],
             self.memory + rows_at, <const uint64_t *>(self.memory + filter_at), gate_filter.shape[0] - 1,
             self.width * sizeof(int16_t) > 3 * LINE,
         )
+        self.take_regions(regions)
         with nogil:
             sound = are_sound(&self.tables, rows.shape[0], self.width, self.columns)
         if not sound:
@@ -63,13 +67,35 @@ cdef class FrozenWeights:
     def __dealloc__(self):
         free(self.memory)
 
+    def weights_of(self, uint64_t key):
+        """The weights of a feature, by column."""
+        cdef const int16_t *dense[1]
+        cdef const Pair *sparse[1]
+        cdef Rare rare[1]
+        cdef Found first = Found(&dense[0], &sparse[0], &rare[0]), last = first
+        cdef int16_t[::1] scores = np.empty(self.width, dtype=np.int16)
+        cdef const CommonBucket *home = call(&self.tables, key)
+        find(&self.tables, home, key, look(home, key), &last)
+        add_up(&self.tables, first.dense, &first, &last, &scores[0], self.width)
+        return np.asarray(scores)[:self.columns]
+
+    cdef take_regions(self, const uint32_t[:, ::1] regions):
+        """See that the buckets of all templates are there."""
+        cdef int number
+        if regions.shape[0] != NUMBERS or regions.shape[1] != 2:
+            raise ModelError("the regions of the templates do not have their shape")
+        for number in range(NUMBERS):
+            self.tables.regions[number] = Region(regions[number, 0], regions[number, 1])
+            if regions[number, 1] < 1 or <uint64_t>regions[number, 0] + regions[number, 1] > self.tables.common_buckets:
+                raise ModelError("the buckets of some template are not in the table")
+
     cdef take_classes(self, classes):
         """See that every transition has its columns, in order, and that there are no others."""
         cdef int transition
         ends = np.cumsum([1, 1, self.labels, self.labels, 2 * self.own_repairs])
         columns = np.searchsorted(classes, ends)
         least = (1, 1, 1, 1, 2 * self.own_repairs)
-        if np.any(np.diff(columns, prepend=0) < least) or np.any(classes[1:] <= classes[:-1]) or columns[4] != len(classes):
+        if np.any(np.diff(columns, prepend=0) < least) or np.any(np.diff(classes.astype(np.int64)) < 1) or columns[4] != len(classes):
             raise ModelError(f"columns for {len(classes)} classes do not fit {self.labels} labels")
         self.first_column[0] = 0
         for transition in range(TRANSITIONS):
@@ -89,7 +115,7 @@ cdef bint are_sound(const Tables *tables, int64_t units, int width, int columns)
                 if not is_sound_row(tables, tables.common[bucket].rows[place], units, width, columns):
                     return False
     for bucket in range(tables.rare_buckets):
-        if not are_of_columns(&tables.rare[bucket].pairs[0][0], RARE_PLACES * PAIRS, columns):
+        if not is_sound_bucket(&tables.rare[bucket], columns):
             return False
     return True
 
@@ -112,6 +138,15 @@ cdef inline bint are_of_columns(const Pair *pairs, int64_t count, int columns) n
     cdef int largest = 0
     for k in range(count):
         largest = max(largest, <int>pairs[k].number)
+    return largest < columns
+
+
+cdef inline bint is_sound_bucket(const RareBucket *bucket, int columns) noexcept nogil:
+    """Have all pairs of a bucket?"""
+    cdef int place, k, largest = 0
+    for place in range(RARE_PLACES):
+        for k in range(PAIRS):
+            largest = max(largest, <int>bucket.pairs[place][k].number)
     return largest < columns
 
 
@@ -149,16 +184,16 @@ class Crowded(Exception):
     """A feature would be too far from its own bucket."""
 
 
-cdef (uint64_t, int) take_place(uint32_t[:, ::1] table, uint64_t key, int places) except *:
+cdef (uint64_t, int) take_place(uint32_t[:, ::1] table, uint64_t key, uint64_t home, int places) except *:
     """Bucket and place of the first free place for a key, with its fingerprint written."""
-    cdef uint64_t buckets = table.shape[0], bucket = bucket_of(key, buckets), looked
-    cdef int place
-    for looked in range(min(buckets, <uint64_t>FARTHEST_BUCKET)):
+    cdef uint64_t bucket
+    cdef int place, looked
+    for looked in range(NEIGHBOURS):
+        bucket = neighbour(home, looked)
         for place in range(places):
             if table[bucket, place] == 0:
                 table[bucket, place] = fingerprint_of(key)
                 return bucket, place
-        bucket = (bucket + 1) % buckets
     raise Crowded
 
 
@@ -175,65 +210,107 @@ def lay_out(int columns, const uint64_t[::1] keys, const int64_t[::1] ends, cons
 
 def _lay_out(int columns, const uint64_t[::1] keys, const int64_t[::1] ends, const uint16_t[::1] numbers,
              const int16_t[::1] weights, double spare):
-    """The tables, with so many times the room that is usually enough.
-
-    Long rows belong to common features and come first, so that what is needed often lies together.
-    """
-    cdef int64_t row, at, first = 0, ranked, units, end = 0, common = 0, rare = 0
-    cdef int width = width_of(columns)
+    """The tables, with so many times the room that is usually enough."""
     cdef int64_t[::1] lengths = np.zeros(keys.shape[0], dtype=np.int64)
-    cdef int64_t[::1] starts = np.zeros(keys.shape[0], dtype=np.int64)
-    for row in range(keys.shape[0]):
-        for at in range(first, ends[row]):
-            lengths[row] += weights[at] != 0
-        first = ends[row]
-        common += lengths[row] > PAIRS
-        rare += 0 < lengths[row] <= PAIRS
-    cdef int64_t[::1] order = np.argsort(-np.asarray(lengths), kind="stable")
+    cdef int8_t[::1] kinds = np.zeros(keys.shape[0], dtype=np.int8)
+    sort_out(ends, numbers, weights, lengths, kinds)
+    cdef int64_t common = np.count_nonzero(np.asarray(kinds) == COMMON), rare = np.count_nonzero(np.asarray(kinds) == RARE)
+    cdef int64_t[::1] order = np.lexsort((-np.asarray(lengths), kinds))     # the common ones first, the longest before all
+    cdef const uint32_t[:, ::1] regions = _regions(np.asarray(keys) & (NUMBERS - 1), np.asarray(kinds), spare)
+    cdef const Region *region = <const Region *>&regions[0, 0]
+    cdef uint32_t[:, ::1] common_table = _empty_table(np.asarray(regions).sum(axis=1).max())
+    cdef uint32_t[:, ::1] rare_table = _empty_table(spare * rare / (RARE_LOAD * RARE_PLACES))
+    cdef int64_t[::1] starts = np.zeros(common, dtype=np.int64)
+    cdef int64_t row, first, ranked, units, end = 0
     for ranked in range(common):
         row = order[ranked]
-        units = units_of(width) if ENOUGH * lengths[row] >= columns else units_of_sparse(lengths[row])
-        starts[row] = start_of(end, units)
-        end = starts[row] + units
+        units = units_of(width_of(columns)) if is_dense(lengths[row], columns) else units_of_sparse(lengths[row])
+        starts[ranked] = start_of(end, units)
+        end = starts[ranked] + units
     if end >= DENSE:
         raise ModelError("the model is too large: prune it")
-    cdef uint32_t[:, ::1] common_table = _empty_table(spare * max(common / (COMMON_LOAD * COMMON_PLACES), <double>rare / FILTERED))
-    cdef uint32_t[:, ::1] rare_table = _empty_table(spare * rare / (RARE_LOAD * RARE_PLACES))
     cdef uint32_t[:, ::1] rows = np.zeros((max(1, end), UNIT // sizeof(uint32_t)), dtype=np.uint32)
-    cdef uint32_t *start
+    cdef CommonBucket *home
     cdef uint64_t bucket
     cdef int place
     for ranked in range(common + rare):
         row = order[ranked]
         first = ends[row - 1] if row else 0
-        if ranked >= common:
-            bucket, place = take_place(rare_table, keys[row], RARE_PLACES)
-            write_pairs(<Pair *>&rare_table[bucket, RARE_PLACES + PAIRS * place], numbers, weights, first, ends[row])
-            bucket = bucket_of(keys[row], common_table.shape[0])
-            (<CommonBucket *>&common_table[bucket, 0]).filter |= rare_bits(keys[row])
-            continue
-        bucket, place = take_place(common_table, keys[row], COMMON_PLACES)
-        common_table[bucket, COMMON_PLACES + place] = <uint32_t>starts[row]
-        start = &rows[starts[row], 0]
-        if ENOUGH * lengths[row] >= columns:
-            common_table[bucket, COMMON_PLACES + place] |= DENSE
-            for at in range(first, ends[row]):
-                if weights[at] != 0:
-                    (<int16_t *>start)[numbers[at]] = weights[at]
+        bucket = common_bucket_of(keys[row], region)
+        if ranked < common:
+            bucket, place = take_place(common_table, keys[row], bucket, COMMON_PLACES)
+            common_table[bucket, COMMON_PLACES + place] = <uint32_t>starts[ranked]
+            if is_dense(lengths[row], columns):
+                common_table[bucket, COMMON_PLACES + place] |= DENSE
+                write_dense(<int16_t *>&rows[starts[ranked], 0], numbers, weights, first, ends[row])
+            else:
+                write_sparse(<Pair *>&rows[starts[ranked], 0], numbers, weights, first, ends[row])
         else:
-            (<Pair *>start).number = <uint16_t>lengths[row]
-            write_pairs(<Pair *>start + 1, numbers, weights, first, ends[row])
-    return {"common": np.asarray(common_table), "rows": np.asarray(rows), "rare": np.asarray(rare_table)}
+            home = <CommonBucket *>&common_table[bucket, 0]
+            home.filter |= rare_bits(keys[row])
+            bucket, place = take_place(rare_table, keys[row], bucket_of(keys[row], rare_table.shape[0]), RARE_PLACES)
+            write_small((<RareBucket *>&rare_table[bucket, 0]).pairs[place], numbers, weights, first, ends[row])
+    return {
+        "regions": np.asarray(regions), "common": np.asarray(common_table), "rows": np.asarray(rows),
+        "rare": np.asarray(rare_table),
+    }
 
 
-cdef void write_pairs(Pair *pairs, const uint16_t[::1] numbers, const int16_t[::1] weights, int64_t first,
+cdef void sort_out(const int64_t[::1] ends, const uint16_t[::1] numbers, const int16_t[::1] weights, int64_t[::1] lengths,
+                   int8_t[::1] kinds) noexcept:
+    """How many weights has each row, and in which table is it at home?"""
+    cdef int64_t row, at, first = 0
+    cdef bint is_small
+    for row in range(ends.shape[0]):
+        is_small = True
+        for at in range(first, ends[row]):
+            if weights[at] != 0:
+                lengths[row] += 1
+                is_small &= (numbers[at] < 1 << 8) & (-128 <= weights[at] < 128)
+        kinds[row] = EMPTY if lengths[row] == 0 else RARE if is_small and lengths[row] <= PAIRS else COMMON
+        first = ends[row]
+
+
+def _regions(numbers, kinds, spare):
+    """First bucket and buckets of each template, from the numbers of all keys; those with the fewest features first."""
+    common, rare = (np.bincount(numbers[kinds == kind], minlength=NUMBERS) for kind in (COMMON, RARE))
+    buckets = np.maximum(1, np.ceil(spare * np.maximum(common / (COMMON_LOAD * COMMON_PLACES), rare / FILTERED)))
+    order = np.argsort(buckets, kind="stable")
+    first = np.zeros(NUMBERS)
+    first[order] = np.cumsum(buckets[order]) - buckets[order]
+    return np.stack([first, buckets], axis=1).astype(np.uint32)
+
+
+cdef bint is_dense(int64_t length, int columns) noexcept:
+    return ENOUGH * length >= columns
+
+
+cdef void write_dense(int16_t *row, const uint16_t[::1] numbers, const int16_t[::1] weights, int64_t first,
                       int64_t last) noexcept:
     cdef int64_t at
     for at in range(first, last):
         if weights[at] != 0:
-            pairs[0] = Pair(numbers[at], weights[at])
+            row[numbers[at]] = weights[at]
+
+
+cdef void write_sparse(Pair *row, const uint16_t[::1] numbers, const int16_t[::1] weights, int64_t first,
+                       int64_t last) noexcept:
+    cdef int64_t at
+    for at in range(first, last):
+        if weights[at] != 0:
+            row.number += 1
+            row[row.number] = Pair(numbers[at], weights[at])
+
+
+cdef void write_small(SmallPair *pairs, const uint16_t[::1] numbers, const int16_t[::1] weights, int64_t first,
+                      int64_t last) noexcept:
+    cdef int64_t at
+    for at in range(first, last):
+        if weights[at] != 0:
+            pairs[0] = SmallPair(<uint8_t>numbers[at], <int8_t>weights[at])
             pairs += 1
 
 
 def _empty_table(double buckets):
-    return np.zeros((max(1, int(np.ceil(buckets))), BUCKET), dtype=np.uint32)
+    """Room for so many buckets, and for the neighbours of all."""
+    return np.zeros((max(1, int(np.ceil(buckets / NEIGHBOURS))) * NEIGHBOURS, BUCKET), dtype=np.uint32)

@@ -57,6 +57,12 @@ typedef struct {
     int16_t weight;
 } CovingtonPair;
 
+/* The same, where both are small. */
+typedef struct {
+    uint8_t number;
+    int8_t weight;
+} CovingtonSmallPair;
+
 /* A weight in training. */
 typedef struct {
     int32_t weight;
@@ -130,13 +136,13 @@ COVINGTON_ALWAYS_INLINE void covington_add_pair(int16_t *scores, const Covington
     scores[pair->number] = (int16_t)(scores[pair->number] + pair->weight);
 }
 
-COVINGTON_ALWAYS_INLINE void covington_add_three(int16_t *scores, const CovingtonPair *pairs) {
-    for (int k = 0; k < 3; k++) covington_add_pair(scores, pairs + k);
+COVINGTON_ALWAYS_INLINE void covington_add_small(int16_t *scores, const CovingtonSmallPair *pairs, int count) {
+    for (int k = 0; k < count; k++) scores[pairs[k].number] = (int16_t)(scores[pairs[k].number] + pairs[k].weight);
 }
 
 /* A row that begins with the number of its pairs: three, then as many times four as are needed. */
 COVINGTON_ALWAYS_INLINE void covington_add_sparse(int16_t *scores, const CovingtonPair *row) {
-    covington_add_three(scores, row + 1);
+    for (int k = 1; k < 4; k++) covington_add_pair(scores, row + k);
     const CovingtonPair *const last = row + 4 * (1 + row->number / 4);
     for (row += 4; row < last; row += 4)
         for (int k = 0; k < 4; k++) covington_add_pair(scores, row + k);

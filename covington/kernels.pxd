@@ -1,6 +1,6 @@
 """The innermost loops of the parser; kernels.h explains them."""
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef extern from "kernels.h" nogil:
     enum:
@@ -10,6 +10,10 @@ cdef extern from "kernels.h" nogil:
         uint16_t number
         int16_t weight
 
+    ctypedef struct SmallPair "CovingtonSmallPair":
+        uint8_t number
+        int8_t weight
+
     ctypedef struct Entry "CovingtonEntry":
         int32_t weight
         uint16_t number         # of the class
@@ -18,7 +22,7 @@ cdef extern from "kernels.h" nogil:
     void prefetch "covington_prefetch" (const void *address)
     int match "covington_match" (const uint32_t *numbers, uint32_t wanted)
     void sum_rows "covington_sum" (int16_t *total, const int16_t *const *rows, int count, int length)
-    void add_three "covington_add_three" (int16_t *scores, const Pair *pairs)
+    void add_small "covington_add_small" (int16_t *scores, const SmallPair *pairs, int count)
     void add_sparse "covington_add_sparse" (int16_t *scores, const Pair *row)
     void add_full "covington_add_full" (int64_t *scores, const Entry *entries, int classes)
     int count_equal "covington_equal" (const uint64_t *some, const uint64_t *others, int count)

@@ -27,7 +27,7 @@ from covington.atomic import atomic_file
 from covington.checksum import Checksum
 from covington.errors import ModelError
 
-FORMAT = "covington-model-2"
+FORMAT = "covington-model-3"
 ALIGNMENT = 64  # bytes: a cache line, and the block of the checksum
 _LARGEST_HEADER = 64 << 20
 _GAP = "~gap-"

@@ -28,7 +28,7 @@ from covington.schemas import MOST_WORDS, PARSE
 TOO_LONG = "too-long"  # not parsed
 UNTAGGED = "untagged"  # parsed, but the column that the model reads tags from is empty
 #: the arrays of a model file, in the order FrozenWeights takes them
-ARRAYS = ("classes", "common", "rows", "rare", "gate_filter")
+ARRAYS = ("classes", "regions", "common", "rows", "rare", "gate_filter")
 
 
 @dataclass

@@ -286,7 +286,10 @@ def test_a_forged_model_does_no_harm(model: Path, tmp_path: Path, seed: int) -> 
     try:
         parser = Parser.load(tmp_path / "forged")
     except ModelError as error:
-        assert "do not lie where the tables say" in str(error) or "do not fit" in str(error)
+        assert any(
+            what in str(error)
+            for what in ("do not lie where the tables say", "do not fit", "buckets of some template")
+        )
     else:
         _check_single_roots(parser.parse(SAMPLE))
 
@@ -353,7 +356,9 @@ def test_every_row_is_followed_before_it_is_used(model: Path, tmp_path: Path, wh
     elif what == "sparse class":
         forged["rows"][rows[sparse], 1] = columns
     else:
-        forged["rare"][-1, -1] = columns
+        forged["rare"].view(np.uint8)[-1, 4 * (5 + 5 * 4 // 2) - 2] = (
+            columns  # the last pair of the last place
+        )
     model_file.write(tmp_path / "forged", true.metadata, forged)
     with pytest.raises(ModelError, match="do not lie where the tables say"):
         Parser.load(tmp_path / "forged")
