@@ -44,7 +44,7 @@ cdef enum:
     MEMO_SCORES = 1 << 23       # of all groups together
     MEMO_SEED = 0x3C6EF372
     KNOWN = 48                  # bits of a tag that say which part is there
-    MISSED = 64 - KNOWN         # and those above, which part was last looked for in vain
+    MISSED = 64 - KNOWN         # and those above, which part was looked for in vain since it came
     ROOMY = 32                  # room for so many times the words is given back
     NEVER = -0x7FFFFFFF
     NON_MONOTONIC = 4           # in `counts`, after the four transitions
@@ -156,14 +156,15 @@ cdef class Decoder:
     cdef int64_t counts[COUNTED]
     cdef list steps                 # of the sentence that is being traced
 
-    def __cinit__(self, FrozenWeights weights, Program program, bint explicit_root, bint monotonic, int root_label):
-        cdef int lane, cell, group, place
+    def __cinit__(self, FrozenWeights weights, Program program, bint explicit_root, bint monotonic, int root_label,
+                  int places=MOST_MEMO):
+        cdef int lane, cell, group
         self.weights = weights
         self.program = program
         self.explicit_root = explicit_root
         self.monotonic = monotonic
         self.root_label = root_label
-        self.places = max(1, min(MOST_MEMO, MEMO_SCORES // (PAIR * weights.width)))
+        self.places = max(1, min(places, MEMO_SCORES // (PAIR * weights.width)))
         self.tags = <uint64_t *>calloc(PAIR * self.places, sizeof(uint64_t))
         self.memo = <int16_t *>allocate(PAIR * self.places * <size_t>weights.width * sizeof(int16_t))
         if self.tags == NULL or self.memo == NULL:

@@ -126,7 +126,7 @@ cdef inline uint64_t distance(const Configuration *c) noexcept nogil:
 
 cdef inline uint64_t identity_of(const Group *group, const Configuration *c, const int32_t *nodes, const uint64_t *values,
                                  int width, const uint64_t *factors) noexcept nogil:
-    """A hash of all that the scores of a group depend on, from as few values as possible; never 0."""
+    """A hash of all that the scores of a group depend on, from as few values as possible; an odd number."""
     cdef uint64_t sum = distance(c) * factors[group.distance_cell]
     cdef int k
     for k in range(group.words):

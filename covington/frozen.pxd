@@ -96,7 +96,8 @@ cdef inline uint64_t neighbour(uint64_t home, uint64_t step) noexcept nogil:
 
 
 cdef inline uint32_t fingerprint_of(uint64_t key) noexcept nogil:
-    return <uint32_t>key            # never 0: the low bits are the number of the template
+    """Bits that do not say which template it is, and hardly which bucket; never 0."""
+    return <uint32_t>(key >> 8) | 1
 
 
 cdef inline uint64_t rare_bits(uint64_t key) noexcept nogil:
@@ -156,7 +157,7 @@ cdef struct Found:
 
 cdef inline int look(const CommonBucket *home, uint64_t key) noexcept nogil:
     """Where a feature is in its own bucket, or COMMON_PLACES and more."""
-    return match(home.fingerprints, fingerprint_of(key))
+    return match(<const uint32_t *>home, fingerprint_of(key))
 
 
 cdef inline void find(const Tables *tables, const CommonBucket *home, uint64_t key, int place, Found *found) noexcept nogil:
@@ -167,7 +168,7 @@ cdef inline void find(const Tables *tables, const CommonBucket *home, uint64_t k
     cdef int looked = 1
     while place >= COMMON_PLACES and bucket.fingerprints[COMMON_PLACES - 1] != 0 and looked < NEIGHBOURS:
         bucket = tables.common + neighbour(home - tables.common, looked)
-        place = match(bucket.fingerprints, fingerprint_of(key))
+        place = match(<const uint32_t *>bucket, fingerprint_of(key))
         looked += 1
     if place < COMMON_PLACES:
         row = tables.rows + <uint64_t>(bucket.rows[place] & ~<uint32_t>DENSE) * UNIT
@@ -189,7 +190,7 @@ cdef inline const SmallPair *open_rare(const Tables *tables, const Rare *rare) n
     cdef int place, looked
     for looked in range(NEIGHBOURS):
         bucket = tables.rare + neighbour(rare.home, looked)
-        place = match(bucket.fingerprints, rare.fingerprint)
+        place = match(<const uint32_t *>bucket, rare.fingerprint)
         if place < RARE_PLACES:
             return bucket.pairs[place]
         if bucket.fingerprints[RARE_PLACES - 1] == 0:

@@ -15,11 +15,12 @@ cdef enum:
     FILTERED = 16           # rare features that the filter of one bucket can tell from others well enough
     ENOUGH = 8              # a row with weights for one column in eight or more is dense
     LINE_UNITS = LINE // UNIT
+    PAGE = NEIGHBOURS * LINE
     COMMON = 0              # where a feature is at home
     RARE = 1
     EMPTY = 2               # it is nowhere
 
-#: how full the tables are: fuller ones are smaller, but more look-ups go on to the next bucket
+#: how full the tables are: fuller ones are smaller, but more look-ups go on to a neighbour
 COMMON_LOAD, RARE_LOAD = 0.5, 0.6
 
 
@@ -40,9 +41,9 @@ cdef class FrozenWeights:
             raise ModelError("the filter for gates does not have its shape")
         if rows.shape[0] < 1 or rows.shape[1] != UNIT // sizeof(uint32_t):
             raise ModelError("the rows of weights do not have their shape")
-        # common buckets, rows, rare buckets and the filter, one after the other: all are multiples of a line but the rows
+        # common buckets, rows, rare buckets and the filter, one after the other; neighbours lie in one page
         cdef size_t rows_at = common.nbytes
-        cdef size_t rare_at = rows_at + (rows.nbytes + LINE - 1) // LINE * LINE
+        cdef size_t rare_at = rows_at + (rows.nbytes + PAGE - 1) // PAGE * PAGE
         cdef size_t filter_at = rare_at + rare.nbytes
         cdef bint sound
         self.memory = <char *>allocate(filter_at + gate_filter.nbytes)
@@ -81,12 +82,14 @@ cdef class FrozenWeights:
 
     cdef take_regions(self, const uint32_t[:, ::1] regions):
         """See that the buckets of all templates are there."""
+        cdef Region region
         cdef int number
         if regions.shape[0] != NUMBERS or regions.shape[1] != 2:
             raise ModelError("the regions of the templates do not have their shape")
         for number in range(NUMBERS):
-            self.tables.regions[number] = Region(regions[number, 0], regions[number, 1])
-            if regions[number, 1] < 1 or <uint64_t>regions[number, 0] + regions[number, 1] > self.tables.common_buckets:
+            region = Region(regions[number, 0], regions[number, 1])     # a copy: what is checked is what is used
+            self.tables.regions[number] = region
+            if region.buckets < 1 or <uint64_t>region.first + region.buckets > self.tables.common_buckets:
                 raise ModelError("the buckets of some template are not in the table")
 
     cdef take_classes(self, classes):
@@ -216,7 +219,7 @@ def _lay_out(int columns, const uint64_t[::1] keys, const int64_t[::1] ends, con
     sort_out(ends, numbers, weights, lengths, kinds)
     cdef int64_t common = np.count_nonzero(np.asarray(kinds) == COMMON), rare = np.count_nonzero(np.asarray(kinds) == RARE)
     cdef int64_t[::1] order = np.lexsort((-np.asarray(lengths), kinds))     # the common ones first, the longest before all
-    cdef const uint32_t[:, ::1] regions = _regions(np.asarray(keys) & (NUMBERS - 1), np.asarray(kinds), spare)
+    cdef const uint32_t[:, ::1] regions = _regions((np.asarray(keys) & (NUMBERS - 1)).astype(np.int64), np.asarray(kinds), spare)
     cdef const Region *region = <const Region *>&regions[0, 0]
     cdef uint32_t[:, ::1] common_table = _empty_table(np.asarray(regions).sum(axis=1).max())
     cdef uint32_t[:, ::1] rare_table = _empty_table(spare * rare / (RARE_LOAD * RARE_PLACES))

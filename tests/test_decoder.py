@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from covington import encoding, model_file, templates
+from covington.decoder import Decoder
 from covington.features import Program
 from covington.freezing import freeze
 from covington.options import TrainingOptions
@@ -197,6 +198,19 @@ def check_twin_agrees(weights: Weights, options: TrainingOptions, found: Survey,
     assert (statistics.left_arc, statistics.right_arc) == (total["LeftArc"], total["RightArc"])
     for name in ("non_monotonic", "repairs_to_gold", "repairs_harmful"):
         assert getattr(statistics, name) == total[name]
+
+
+@pytest.mark.parametrize("places", [1, 3])
+def test_a_memo_that_is_always_full_changes_nothing(tmp_path: Path, places: int) -> None:
+    options, found = TrainingOptions(templates="rich", epochs=1), survey([TRAINING])
+    freeze(trained(options, found), options, found, tmp_path / "model")
+    parser = Parser.load(tmp_path / "model")
+    expected = parser.parse(UNSEEN, confidence=True)
+    small = Decoder(parser._weights, parser._program, False, False, parser._root_label, places)
+    parser._free_decoders[:] = [small]
+    assert parser.parse(UNSEEN, confidence=True).equals(expected)
+    assert parser.parse(UNSEEN, confidence=True).equals(expected)
+    assert parser._free_decoders == [small]
 
 
 def test_no_sum_can_leave_16_bits(tmp_path: Path) -> None:
