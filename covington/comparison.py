@@ -90,6 +90,8 @@ def systems(named: Sequence[str], settings: Sequence[str]) -> list[System]:
     for text in named or ORACLES:
         name, _, rest = text.partition("=")
         own = dict(_setting(part, ":") for part in rest.split(",")) if rest else {"oracle": name}
+        if "seed" in {**common, **own}:
+            raise OptionError("seeds are not an option of a system: --seeds says how many there are")
         found.append(System(name, options_from({"templates": "paper", **common, **own})))
     if len({system.name for system in found}) < len(found):
         raise OptionError("two systems have the same name")

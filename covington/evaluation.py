@@ -43,7 +43,7 @@ DEEPEST = 20
 LONGEST_SENTENCE = 100
 SENTENCE_STEP = 5
 
-#: The bins of the paper's error analysis, over the fine ones; arcs from the root are apart.
+#: Coarse bins, the last of which is the paper's: more than 7. Arcs from the root are apart.
 ARC_LENGTH_GROUPS = {
     "root": range(0, 1),
     "1": range(1, 2),
@@ -332,7 +332,7 @@ def _confusions(chosen: BoolArray, columns: list[tuple[list[str], IntArray]]) ->
         for names, _ in reversed(columns):
             value, code = divmod(value, len(names))
             parts.append(names[code])
-        found[tuple(reversed(parts))] = times
+        found[tuple(reversed(parts))] += times  # a tag may be called ROOT
     return found
 
 

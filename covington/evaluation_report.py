@@ -105,8 +105,7 @@ def _significance_rows(result: dict[str, Any]) -> list[list[object]]:
             f"{test['system']} − {test['other']}",
             signed(test["uas"]),
             f"{test['uas_p']:.4f}",
-            signed(test["las"]),
-            f"{test['las_p']:.4f}",
+            *("––" if test["las"] is None else (signed(test["las"]), f"{test['las_p']:.4f}")),
         ]
         for test in result["significance"]
     ]
@@ -176,7 +175,7 @@ def best_cells(rows: Sequence[Sequence[object]]) -> list[tuple[int, int]]:
     return best
 
 
-def _curve(systems: list[Scores], where: str, measure: str, keys: list[str], least: int = 1) -> list[Series]:
+def _curve(systems: list[Scores], where: str, measure: str, keys: list[str], least: int = 0) -> list[Series]:
     """A measure of all systems; no point where one has fewer arcs than `least`."""
     series = []
     for system in systems:
@@ -186,8 +185,11 @@ def _curve(systems: list[Scores], where: str, measure: str, keys: list[str], lea
 
 
 def _common(systems: list[Scores], where: str) -> list[str]:
-    """The bins of a fine curve up to the first that is rare in gold; arcs from the root have no length."""
-    rows = [row for row in systems[0][where] if row["key"] != "root"]
+    """The bins of a fine curve up to the first that is rare in gold.
+
+    Arcs from the root have no length, and at no distance from it are only words of a system that hang from none.
+    """
+    rows = [row for row in systems[0][where] if row["key"] not in ("root", "0")]
     return [row["key"] for row in itertools.takewhile(lambda row: row["gold"] >= COMMON, rows)]
 
 

@@ -15,6 +15,7 @@ from covington.evaluation import (
     DEEPEST,
     EXACT,
     EXACT_HEADS,
+    GOLD,
     HEADS,
     LABELS,
     LONGEST_ARC,
@@ -36,7 +37,7 @@ def scores(counts: Counts, name: str, confusions: int = 30) -> dict[str, Any]:
     row, spoken = counts.attachment[ALL], counts.attachment[NO_PUNCTUATION]
     if spoken[WORDS] == row[WORDS]:  # no word is tagged PUNCT: nobody knows which ones are punctuation
         spoken = np.zeros_like(spoken)
-    return {
+    found = {
         "name": name,
         **_attachment(row),
         "tokens": int(row[WORDS]),
@@ -69,6 +70,25 @@ def scores(counts: Counts, name: str, confusions: int = 30) -> dict[str, Any]:
         "head_confusions": _confusions(
             counts.head_confusions, ("upos", "gold_head", "system_head"), confusions
         ),
+    }
+    return found if _is_labelled(counts) else _without_labels(found)
+
+
+def _is_labelled(counts: Counts) -> bool:
+    """Has any word of gold a label?"""
+    relation = counts.relation
+    return any(key != "_" and gold for key, gold in zip(relation.keys, relation.counts[:, GOLD], strict=True))
+
+
+def _without_labels(found: dict[str, Any]) -> dict[str, Any]:
+    """The scores, but for those that nobody knows if gold has no labels."""
+    unknown = dict.fromkeys(("las", "label_accuracy", "exact_match"))
+    return {
+        **found,
+        **unknown,
+        "clas": None,
+        "without_punctuation": {**found["without_punctuation"], **unknown},
+        "conll18": {**found["conll18"], "las": None, "clas": None},
     }
 
 

@@ -152,7 +152,14 @@ def readable(path: str) -> Iterator[None]:
         if details:
             raise CovingtonError(f"{path}: {_reason(next(iter(details.values())))}") from None
         raise CovingtonError(f"{error.filename or path}: {_reason(error)}") from None
-    except (EOFError, lzma.LZMAError, zlib.error, json.JSONDecodeError, pa.ArrowException) as error:
+    except (
+        EOFError,
+        lzma.LZMAError,
+        zlib.error,
+        json.JSONDecodeError,
+        UnicodeDecodeError,
+        pa.ArrowException,
+    ) as error:
         raise CovingtonError(f"{path}: {_reason(error)}") from None
     except (ValueError, ImportError) as error:
         if is_local(path):

@@ -282,6 +282,8 @@ def test_systems_are_read_from_the_command_line() -> None:
         (["upper"], ["epochs=many"], "cannot be 'many'"),
         (["upper"], ["epochs"], "NAME=VALUE"),
         (["upper", "upper"], [], "same name"),
+        (["upper"], ["seed=7"], "--seeds"),
+        (["mine=oracle:upper,seed:7"], [], "--seeds"),
     ],
 )
 def test_wrong_systems_are_refused(named: list[str], settings: list[str], message: str) -> None:

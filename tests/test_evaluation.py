@@ -6,17 +6,20 @@ import itertools
 import json
 import os
 import random
+from collections import Counter
 from pathlib import Path
 
 import conllu
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from covington.alignment import align
 from covington.cli import main
+from covington.commands.evaluate import distinct_names
 from covington.errors import DataError
 from covington.evaluation import ARC_LENGTH_GROUPS, Counts, count, sentence_scores
 from covington.parquet import write_parquet
@@ -386,6 +389,60 @@ def test_wrong_calls_and_bad_data_have_their_exit_codes(
     assert run_command(capsys, "evaluate", files[0], str(tmp_path / "nothing.conllu"))[0] == 1
     assert run_command(capsys, "evaluate", files[0], files[1], "--name", "a", "--name", "b")[0] == 2
     assert run_command(capsys, "evaluate", "-", "-")[0] == 2
+    for call in ([*files, "--name", "two"], [files[0], files[1], files[1]]):
+        code, _, err = run_command(capsys, "evaluate", *call)
+        assert code == 2 and "two systems have the same name" in err
+    code, _, err = run_command(capsys, "evaluate", *files[:2], "--trials", "0")
+    assert code == 2 and "--trials must be at least 1, not 0" in err
+
+
+def test_a_file_without_a_name_is_called_by_its_path() -> None:
+    assert distinct_names([".conllu", "a/one.conllu.gz", "b/two.parquet"]) == [".conllu", "one", "two"]
+
+
+def test_text_that_is_none_has_one_sentence(
+    files: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged, (batch_,) = tmp_path / "damaged.parquet", read_conllu(files[1])
+    table = pa.Table.from_batches([batch_]).append_column("position", pa.array(range(batch_.num_rows)))
+    sources = pa.array([b"\xff"] * batch_.num_rows).view(pa.string())
+    pq.write_table(table.append_column("source", sources), damaged)
+    code, _, err = run_command(capsys, "evaluate", files[0], str(damaged))
+    assert code == 1 and "damaged.parquet" in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize("is_labelled", [True, False])
+def test_without_labels_in_gold_nobody_knows_which_are_right(is_labelled: bool) -> None:
+    labelled = batch(sentence("a b", [0, 1], "x y"))
+    bare = labelled.drop_columns(["deprel"])
+    found = scores(count(bare, labelled if is_labelled else bare), "one")
+    assert found["uas"] == found["conll18"]["uas"] == 100.0
+    unknown = [found[name] for name in ("las", "label_accuracy", "exact_match", "clas")]
+    unknown += [found["conll18"][name] for name in ("las", "clas")] + [found["without_punctuation"]["las"]]
+    assert unknown == [None] * 7
+    known = scores(count(labelled, labelled if is_labelled else bare), "one")
+    assert known["las"] == known["conll18"]["las"] == (100.0 if is_labelled else 0.0)
+
+
+def test_a_table_without_labels_has_no_scores_of_them(
+    files: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare, (batch_,) = tmp_path / "bare.parquet", read_conllu(files[0])
+    pq.write_table(pa.Table.from_batches([batch_.select(["tokens", "head"])]), bare)
+    code, out, _ = run_command(capsys, "evaluate", str(bare), *files[1:])
+    assert code == 0
+    row = next(line for line in out.splitlines() if line.startswith("one "))
+    assert row.split()[2] == "–"
+    row = next(line for line in out.splitlines() if line.startswith("two − one"))
+    assert row.split()[-2:] == ["–", "–"]
+
+
+def test_a_tag_may_be_called_as_the_root_is() -> None:
+    """Words whose given head is the root, or a word tagged ROOT, have one name, and are counted together."""
+    gold = batch(sentence("a b c", [0, 1, 2], "x x x", "X ROOT X"))
+    system = batch(sentence("a b c", [2, 3, 0], "x x x", "X ROOT X"))
+    found = count(gold, system).head_confusions
+    assert found == Counter({("X", "ROOT", "ROOT"): 2, ("ROOT", "X", "X"): 1})
 
 
 def test_without_tags_nobody_knows_what_is_punctuation() -> None:

@@ -204,15 +204,30 @@ def test_plots_show_what_their_titles_say(
 
 
 def test_bins_of_fewer_than_twenty_gold_arcs_are_left_out(result: dict[str, Any]) -> None:
-    rows = [row for row in result["systems"][0]["by_root_distance"] if row["precision"] is not None]
-    golds = [21, 20, 19, *(1 for _ in rows[3:])]
+    """The bin of words at no distance from the root, of which gold has none, does not end the curve."""
+    rows = result["systems"][0]["by_root_distance"]
+    assert rows[0]["key"] == "0" and rows[0]["gold"] == 0 < rows[0]["system"]
+    golds = [0, 21, 20, 19, *(1 for _ in rows[4:])]
     system = {
         **result["systems"][0],
-        "by_root_distance": [{**row, "gold": gold} for row, gold in zip(rows, golds, strict=True)],
+        "by_root_distance": [
+            {**row, "gold": gold, "system": 30, "precision": 50.0}
+            for row, gold in zip(rows, golds, strict=True)
+        ],
     }
     page = as_html({**result, "systems": [system]})
     found = [text.split(": ")[0] for text in points(page, "Precision by distance to the root")]
-    assert found == [f"one, {row['key']}" for row in rows[:2]]
+    assert found == [f"one, {row['key']}" for row in rows[1:3]]
+
+
+def test_recall_of_arcs_that_a_system_never_makes_is_shown(result: dict[str, Any]) -> None:
+    rows = [
+        {**row, "system": 0, "precision": None, "recall": 0.0} if row["key"] == ">7" else row
+        for row in result["systems"][0]["by_arc_length"]
+    ]
+    page = as_html({**result, "systems": [{**result["systems"][0], "by_arc_length": rows}]})
+    assert "one, &gt;7: 0" in points(page, "Recall by arc length")
+    assert not any("&gt;7" in text for text in points(page, "Precision by arc length"))
 
 
 def test_the_best_of_every_column_stand_out() -> None:

@@ -46,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--name", action="append", default=[], help="name of a system, in order; else its file"
     )
     parser.add_argument(
-        "--json", metavar="FILE", help="all numbers as JSON; - prints them instead of the table"
+        "--json",
+        metavar="FILE",
+        help="the numbers as JSON, with the 30 most frequent confusions; - prints them instead of the table",
     )
     parser.add_argument("--html", metavar="FILE", help="a page with tables and plots")
     parser.add_argument(
@@ -67,7 +69,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError(f"--threads must be 0 (one per core) or more, not {arguments.threads}")
     if arguments.seed < 0:
         raise OptionError(f"--seed must be 0 or more, not {arguments.seed}")
+    if arguments.trials < 1:
+        raise OptionError(f"--trials must be at least 1, not {arguments.trials}")
     names = [*arguments.name, *distinct_names(arguments.system)[len(arguments.name) :]]
+    if len(set(names)) < len(names):
+        raise OptionError("two systems have the same name: give each its own with --name")
     runner = _runner(arguments)
     result = finished(
         lambda: evaluate(
@@ -117,11 +123,11 @@ def evaluate(
             raise DataError("there are no sentences to compare", source=gold)
         if not found.counts.arc_length.counts[:, SYSTEM].any():
             raise DataError("no word has a head, so there is nothing to score", source=path)
-    return {
-        "gold": gold,
-        "systems": [scores(found.counts, name) for found, name in zip(tallies, names, strict=True)],
-        "significance": _tests(names, [found.sentence_scores for found in tallies], trials, seed),
-    }
+    scored = [scores(found.counts, name) for found, name in zip(tallies, names, strict=True)]
+    tests = _tests(names, [found.sentence_scores for found in tallies], trials, seed)
+    if scored[0]["las"] is None:
+        tests = [{**test, "las": None, "las_p": None} for test in tests]
+    return {"gold": gold, "systems": scored, "significance": tests}
 
 
 def _listed(path: str, spool: Path) -> list[InputFile]:
@@ -151,7 +157,7 @@ def _tests(names: list[str], rows: list[IntArray], trials: int, seed: int) -> li
 def distinct_names(paths: list[str]) -> list[str]:
     """File names without folder and extension, the whole path where these are the same."""
     short = [
-        path if path == "-" else Path(path).name.split(".conllu")[0].removesuffix(".parquet")
+        path if path == "-" else Path(path).name.split(".conllu")[0].removesuffix(".parquet") or path
         for path in paths
     ]
     return [name if short.count(name) == 1 else path for name, path in zip(short, paths, strict=True)]
