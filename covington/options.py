@@ -64,8 +64,8 @@ class TrainingOptions:
                 raise OptionError(f"{name} {getattr(self, name)!r} is none of {', '.join(allowed)}")
         if not 0 <= self.explore <= 1:
             raise OptionError(f"explore {self.explore} is not a probability")
-        if self.epochs < 1 or self.explore_from < 1:
-            raise OptionError("epochs and explore_from count from 1")
+        if not (1 <= self.epochs < 1 << 31 and 1 <= self.explore_from < 1 << 31):
+            raise OptionError("epochs and explore_from are numbers from 1 to 2^31 - 1")
         if not 0 <= self.seed < 1 << 63:
             raise OptionError(f"seed {self.seed} is not a number from 0 to 2^63 - 1")
 

@@ -358,6 +358,7 @@ class Training:
                 path = Path(folder) / "model"
                 self._freeze(weights, record, str(path))
                 record |= dev_scores(str(path), self.dev)
+                self.check_job()  # scoring takes its time; what follows removes a model
                 earlier = self.records()
                 if not earlier or record["dev_las"] > earlier[best_epoch(earlier) - 1]["dev_las"]:
                     copy_file(str(path), self.model_path(epoch))

@@ -193,6 +193,8 @@ def _nodes(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 def _struct(values: pa.StructArray, fields: Sequence[pa.Field]) -> pa.StructArray:
     names = [field.name for field in values.type]
+    if len(set(names)) < len(names):
+        raise TypeError("two fields of a struct have the same name")
     children = [
         _without_underscores_but_form(values.field(field.name).cast(pa.string()), field.name)
         if field.name in names

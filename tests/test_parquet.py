@@ -171,6 +171,16 @@ def test_what_is_missing_or_wrong_is_told(path: Path, columns: dict[str, object]
     assert str(path) in str(raised.value)
 
 
+def test_fields_of_one_name_are_told(path: Path) -> None:
+    ids = pa.array(["1-2"])
+    nodes = pa.ListArray.from_arrays(
+        pa.array([0, 1], pa.int32()), pa.StructArray.from_arrays([ids, ids], ["id", "id"])
+    )
+    pq.write_table(pa.table({"tokens": [["a", "b"]], "mwt": nodes}), path)
+    with pytest.raises(DataError, match=r"column 'mwt' .*two fields of a struct have the same name"):
+        read(path)
+
+
 @pytest.mark.parametrize(
     ("heads", "bad"),
     [

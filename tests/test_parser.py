@@ -225,6 +225,13 @@ def test_columns_that_are_not_there_are_simply_absent(parser: Parser) -> None:
         parser.parse(uneven)
 
 
+@pytest.mark.parametrize("number", [0, 1 << 31])
+@pytest.mark.parametrize("name", ["epochs", "explore_from"])
+def test_numbers_that_no_training_counts_to_are_refused(name: str, number: int) -> None:
+    with pytest.raises(OptionError, match="from 1 to"):
+        TrainingOptions.from_dict({name: number})
+
+
 def test_a_parser_is_not_sent_anywhere(parser: Parser) -> None:
     with pytest.raises(TypeError, match="send the path"):
         pickle.dumps(parser)

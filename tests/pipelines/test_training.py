@@ -346,6 +346,37 @@ def test_a_late_worker_leaves_nothing_in_the_next_training(
     assert one.changes_path(1, 0) != other.changes_path(1, 0)
 
 
+def test_a_late_worker_leaves_the_best_model_of_the_next_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is taken while it scores, and the score is better than the other's first."""
+    from covington.pipelines import epochs
+
+    class StopError(Exception):
+        pass
+
+    def stop(_: object) -> None:
+        raise StopError
+
+    one = Training((SAMPLE,), str(tmp_path / "model"), (SAMPLE,), TrainingOptions(epochs=1))
+    other = Training((SAMPLE,), str(tmp_path / "model"), (SAMPLE,), TrainingOptions(epochs=2, seed=2))
+    scored: list[str] = []
+
+    def dev_scores(model: str, dev: object) -> dict[str, float]:
+        scored.append(model)
+        if len(scored) == 2:
+            return {"dev_uas": 10.0, "dev_las": 10.0}
+        with pytest.raises(StopError):
+            other.run_plain(stop, overwrite=True)
+        return {"dev_uas": 90.0, "dev_las": 90.0}
+
+    monkeypatch.setattr(epochs, "dev_scores", dev_scores)
+    with pytest.raises(CovingtonError, match="another training has taken"):
+        one.run_plain(stop)
+    assert len(scored) == 2
+    assert model_file.read(other.model_path(1)).metadata["options"]["seed"] == 2
+
+
 def test_a_training_whose_folder_was_taken_ends(tmp_path: Path) -> None:
     """Of two trainings of one model the later one goes on, with the same bytes as if it were alone."""
     one = Training((SAMPLE,), str(tmp_path / "model"), options=TrainingOptions(epochs=6))
