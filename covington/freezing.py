@@ -49,7 +49,7 @@ def freeze(
         "root_label": found.root_label,
         "many_roots": found.many_roots,
         "scale": scale,
-        "features": len(np.unique(_rows(arrays)[rounded != 0])),
+        "features": int(np.count_nonzero(np.bincount(_rows(arrays)[rounded != 0]))),
         "prune": prune,
         "training": {"sentences": found.sentences, "tokens": found.tokens, "updates": weights.updates},
         **(facts or {}),
