@@ -105,7 +105,7 @@ def _significance_rows(result: dict[str, Any]) -> list[list[object]]:
             f"{test['system']} − {test['other']}",
             signed(test["uas"]),
             f"{test['uas_p']:.4f}",
-            *("––" if test["las"] is None else (signed(test["las"]), f"{test['las_p']:.4f}")),
+            *(("–", "–") if test["las"] is None else (signed(test["las"]), f"{test['las_p']:.4f}")),
         ]
         for test in result["significance"]
     ]

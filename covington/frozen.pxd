@@ -1,7 +1,7 @@
 """Weights of a finished model: read-only, compact, laid out for the cache as they lie in the file.
 
 Few features are common and many are rare, so there are two tables of 64-byte buckets. A bucket of the *common* one has
-seven fingerprints (32 bits of the key) and where the weights of these features are: in a *dense* row with one for every
+seven fingerprints (31 bits of the key) and where the weights of these features are: in a *dense* row with one for every
 column, or in a *sparse* row of pairs (column, weight). A bucket of the *rare* table, for features of up to four small
 weights, has five fingerprints and the weights themselves. It is large, so a small Bloom filter in the common bucket of a
 key says whether there is any use in looking for it there: a feature that the model does not know costs one line of the

@@ -30,6 +30,12 @@ class Difference:
     trials: int
 
 
+def check_trials(trials: int) -> None:
+    """Commands ask this before the work that is to be compared."""
+    if trials < 1:
+        raise OptionError(f"--trials must be at least 1, not {trials}")
+
+
 def compare(system: IntArray, other: IntArray, *, trials: int = TRIALS, seed: int = 1) -> Difference:
     """Test two systems on the same sentences; the rows are those of covington.evaluation.sentence_scores.
 
@@ -37,8 +43,7 @@ def compare(system: IntArray, other: IntArray, *, trials: int = TRIALS, seed: in
     """
     if system.shape != other.shape or not np.array_equal(system[:, 0], other[:, 0]):
         raise OptionError("significance needs scores of the same sentences with the same number of words")
-    if trials < 1:
-        raise OptionError(f"significance needs at least one trial, not {trials}")
+    check_trials(trials)
     words = max(int(system[:, 0].sum()), 1)
     gains = (system - other)[:, 1:]
     observed = gains.sum(axis=0)

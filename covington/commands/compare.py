@@ -64,8 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.seeds < 1 or arguments.jobs < 1:
         raise OptionError("--seeds and --jobs must be at least 1")
-    if arguments.trials < 1:
-        raise OptionError(f"--trials must be at least 1, not {arguments.trials}")
+    significance.check_trials(arguments.trials)
     treebanks = find_treebanks(arguments.treebank, arguments.on)
     systems = comparison.systems(arguments.system, arguments.set)
     if arguments.baseline is not None and arguments.baseline not in {system.name for system in systems}:

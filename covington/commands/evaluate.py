@@ -69,8 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError(f"--threads must be 0 (one per core) or more, not {arguments.threads}")
     if arguments.seed < 0:
         raise OptionError(f"--seed must be 0 or more, not {arguments.seed}")
-    if arguments.trials < 1:
-        raise OptionError(f"--trials must be at least 1, not {arguments.trials}")
+    significance.check_trials(arguments.trials)
     names = [*arguments.name, *distinct_names(arguments.system)[len(arguments.name) :]]
     if len(set(names)) < len(names):
         raise OptionError("two systems have the same name: give each its own with --name")
