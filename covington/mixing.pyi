@@ -3,9 +3,13 @@ from typing import Any
 from covington.weights import Weights
 
 class Changes:
+    checksum: str
     classes: int
     steps: int
     updates: int
-    def __init__(self, classes: int, steps: int, updates: int, arrays: dict[str, Any]) -> None: ...
+    def __init__(
+        self, classes: int, steps: int, updates: int, arrays: dict[str, Any], checksum: str = ""
+    ) -> None: ...
+    def __len__(self) -> int: ...
 
 def mix(weights: Weights, parts: list[Changes], by: str) -> None: ...

@@ -1,7 +1,8 @@
 """Mixing what shards have learnt (McDonald, Hall & Mann 2010), in exact integer arithmetic.
 
-A shard learns in a copy of the mixed weights, and only the rows that it changed come back. A weight becomes the mean of
-what it is in all shards, uniform or by their updates; where a row did not change, it is what it was before.
+A shard learns in a copy of the mixed weights, and only the rows that it changed come back. With `uniform` and `updates`
+a weight becomes the mean of what it is in all shards; where a row did not change, it is what it was before. `double`
+goes twice as far from what it was before.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
@@ -31,6 +32,7 @@ cdef struct Cursor:
 
 cdef class Changes:
     """What one shard has learnt: its steps, its updates and Weights.changes."""
+    cdef readonly str checksum      # of the file that they are from
     cdef readonly int classes
     cdef readonly int64_t steps
     cdef readonly int64_t updates
@@ -40,10 +42,14 @@ cdef class Changes:
     cdef const int32_t[::1] weights
     cdef const int64_t[::1] sums
 
-    def __init__(self, int classes, int64_t steps, int64_t updates, dict arrays):
+    def __init__(self, int classes, int64_t steps, int64_t updates, dict arrays, str checksum=""):
+        self.checksum = checksum
         self.classes, self.steps, self.updates = classes, steps, updates
         self.keys, self.ends, self.sums = arrays["keys"], arrays["ends"], arrays["sums"]
         self.numbers, self.weights = arrays["classes"], arrays["weights"]
+
+    def __len__(self):
+        return self.keys.shape[0]
 
     cdef Cursor begin(self, int64_t times):
         if self.keys.shape[0] == 0 or self.numbers.shape[0] == 0:
@@ -53,7 +59,7 @@ cdef class Changes:
 
 
 def mix(Weights weights, list parts, str by):
-    """Take the Changes of all shards of an epoch into the weights that they began with; `by` is uniform or updates.
+    """Take the Changes of all shards of an epoch into the weights that they began with; `by` is one of options.MIXING.
 
     The average goes on over the steps of all shards. One shard alone gives what it would have given in this table.
     """
@@ -62,7 +68,7 @@ def mix(Weights weights, list parts, str by):
     cdef Cursor *cursors = NULL
     cdef int64_t divisor = 0
     cdef int count = len(parts), k
-    uniform = by == "uniform" or not any(part.updates for part in parts)
+    by_updates = by == "updates" and any(part.updates for part in parts)
     for part in parts:
         if part.classes != weights.classes:
             raise ModelError(f"changes of {part.classes} classes do not fit weights of {weights.classes}")
@@ -73,32 +79,58 @@ def mix(Weights weights, list parts, str by):
             raise MemoryError()
         for k in range(count):
             part = parts[k]
-            cursors[k] = part.begin(part.steps > 0 if uniform else part.updates)  # who has no sentences has no say
+            cursors[k] = part.begin(part.updates if by_updates else part.steps > 0)  # who has no sentences has no say
             divisor += cursors[k].times
             weights.steps += part.steps
             weights.updates += part.updates
+        if by == "double" and divisor > 1:      # a shard that is alone is right as it is
+            for k in range(count):
+                cursors[k].times *= 2
         with nogil:
+            reserve_rows(weights, cursors, cursors + count)
             mix_rows(weights, cursors, cursors + count, max(divisor, 1), means, means + weights.classes)
     finally:
         free(cursors)
         free(means)
 
 
+cdef int reserve_rows(Weights weights, Cursor *first, Cursor *last) except -1 nogil:
+    """Make room for the rows that the weights do not have yet."""
+    cdef Cursor *part
+    cdef int64_t more = 0
+    cdef uint64_t key = next_key(first, last)
+    while key != 0:
+        more += weights.find(key).key == 0
+        part = first
+        while part < last:
+            part.row += has(part, key)
+            part += 1
+        key = next_key(first, last)
+    part = first
+    while part < last:
+        part.row = 0
+        part += 1
+    return weights.reserve(more)
+
+
 cdef int mix_rows(Weights weights, Cursor *first, Cursor *last, int64_t divisor, int64_t *means,
                   int64_t *sums) except -1 nogil:
     """Row by row, in the order of the keys, which all parts are in."""
-    cdef Cursor *part
-    cdef uint64_t key
-    while True:
-        key = 0
-        part = first
-        while part < last:
-            if part.row < part.rows and (key == 0 or part.keys[part.row] < key):
-                key = part.keys[part.row]
-            part += 1
-        if key == 0:
-            return 0
+    cdef uint64_t key = next_key(first, last)
+    while key != 0:
         mix_row(weights, first, last, key, divisor, means, sums)
+        key = next_key(first, last)
+    return 0
+
+
+cdef inline uint64_t next_key(const Cursor *first, const Cursor *last) noexcept nogil:
+    """The lowest key of the next rows of all parts; 0 at their end."""
+    cdef uint64_t key = 0
+    while first < last:
+        if first.row < first.rows and (key == 0 or first.keys[first.row] < key):
+            key = first.keys[first.row]
+        first += 1
+    return key
 
 
 cdef int mix_row(Weights weights, Cursor *first, Cursor *last, uint64_t key, int64_t divisor, int64_t *means,

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -75,10 +74,13 @@ def save_weights(weights: Weights, path: str | PathLike[str]) -> str:
     return model_file.write(path, {"kind": "weights", **_facts(weights)}, weights.arrays())
 
 
-def load_weights(path: str | PathLike[str]) -> Weights:
-    """The inverse of save_weights; ModelError for anything else."""
-    facts, arrays = _load(path, "weights")
-    return Weights.from_arrays(facts["classes"], facts["steps"], facts["updates"], arrays)
+def load_weights(path: str | PathLike[str], checksum: str | None = None) -> Weights:
+    """The inverse of save_weights; ModelError for anything else, and for a file of another checksum."""
+    found = _load(path, "weights")
+    if checksum not in (None, found.checksum):
+        raise ModelError(f"{path}: these are not the weights of checksum {checksum}")
+    facts = found.metadata
+    return Weights.from_arrays(facts["classes"], facts["steps"], facts["updates"], found.arrays)
 
 
 def save_changes(weights: Weights, path: str | PathLike[str]) -> None:
@@ -88,16 +90,17 @@ def save_changes(weights: Weights, path: str | PathLike[str]) -> None:
 
 def load_changes(path: str | PathLike[str]) -> Changes:
     """What mixing needs of a shard; ModelError for a file that is not from save_changes."""
-    facts, arrays = _load(path, "changes")
-    return Changes(facts["classes"], facts["steps"], facts["updates"], arrays)
+    found = _load(path, "changes")
+    facts = found.metadata
+    return Changes(facts["classes"], facts["steps"], facts["updates"], found.arrays, found.checksum)
 
 
 def _facts(weights: Weights) -> dict[str, int]:
     return {"classes": weights.classes, "steps": weights.steps, "updates": weights.updates}
 
 
-def _load(path: str | PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Facts and arrays of a file of weights or changes, once it is known that they fit together."""
+def _load(path: str | PathLike[str], kind: str) -> model_file.ModelFile:
+    """A file of weights or changes, once it is known that its facts and arrays fit together."""
     found = model_file.read(path)
     facts, arrays = found.metadata, found.arrays
     dtypes = {"keys": "u8", "ends": "i8", "classes": "u2", "weights": "i4", "sums": "i8"}
@@ -121,4 +124,4 @@ def _load(path: str | PathLike[str], kind: str) -> tuple[dict[str, Any], dict[st
         )
     if not sound:
         raise ModelError(f"{path}: not a file of {kind}")
-    return facts, arrays
+    return found

@@ -30,7 +30,8 @@ cdef struct Change:
 @cython.final
 cdef class Weights:
     cdef Slot *slots
-    cdef uint64_t mask
+    cdef uint64_t mask              # slots, less one
+    cdef int shift                  # of a key, to its slot
     cdef int64_t rows
     cdef Entry *entries
     cdef int64_t *late              # by entry: Σ (steps before an update) · update, what a running sum would lack
@@ -48,6 +49,8 @@ cdef class Weights:
     cdef int update(self, const uint64_t *keys, int count, const Change *changes, int changed) except -1 nogil
     cdef Slot *home(self, uint64_t key) noexcept nogil
     cdef Slot *find(self, uint64_t key) noexcept nogil
+    cdef bint has_room_for(self, int64_t more) noexcept nogil
+    cdef int reserve(self, int64_t more) except -1 nogil
     cdef Slot *make_row(self, uint64_t key) except NULL nogil
     cdef int64_t make_entry(self, Slot *slot, int number) except -1 nogil
     cdef int note(self, Slot *slot) except -1 nogil

@@ -14,7 +14,6 @@ import numpy as np
 cdef enum:
     FULL = 4            # a row with weights for one class in four is made full
     AHEAD = 16          # rows, when many are visited: how early the memory behind them is called for
-    KEY_SHIFT = 8       # the low bits of a key are the template's number, the same for very many
 
 
 cdef Slot *empty_slots(uint64_t count) noexcept nogil:
@@ -41,6 +40,7 @@ cdef class Weights:
             raise ValueError(f"{classes} classes: there must be 1 to 65535")
         self.classes = classes
         self.mask = (1 << 16) - 1
+        self.shift = 48
         self.slots = empty_slots(self.mask + 1)
         self.entries_room = 1 << 16
         self.entries = <Entry *>allocate(self.entries_room * sizeof(Entry))
@@ -62,12 +62,12 @@ cdef class Weights:
         return self.rows
 
     cdef Slot *home(self, uint64_t key) noexcept nogil:
-        """Where the search for a key begins."""
-        return &self.slots[(key >> KEY_SHIFT) & self.mask]
+        """Where the search for a key begins: by its upper bits, so that going by key is going through memory."""
+        return &self.slots[key >> self.shift]
 
     cdef Slot *find(self, uint64_t key) noexcept nogil:
         """The place of a key, or the empty place where it belongs."""
-        cdef uint64_t at = (key >> KEY_SHIFT) & self.mask
+        cdef uint64_t at = key >> self.shift
         while self.slots[at].key != key and self.slots[at].key != 0:
             at = (at + 1) & self.mask
         return &self.slots[at]
@@ -107,6 +107,7 @@ cdef class Weights:
                 raise MemoryError("no memory for more features")
         self.slots = bigger
         self.mask = 2 * old_mask + 1
+        self.shift -= 1
         for at in range(old_mask + 1):
             if old[at].key != 0:
                 self.find(old[at].key)[0] = old[at]
@@ -179,12 +180,21 @@ cdef class Weights:
         """The place of a key; it is made if it is not there."""
         cdef Slot *slot = self.find(key)
         if slot.key == 0:
-            if 3 * self.rows >= 2 * <int64_t>self.mask:
-                self.grow_slots()
+            if not self.has_room_for(1):
+                self.reserve(1)
                 slot = self.find(key)
             slot.key = key
             self.rows += 1
         return slot
+
+    cdef bint has_room_for(self, int64_t more) noexcept nogil:
+        return 3 * (self.rows + more) <= 2 * <int64_t>self.mask + 2
+
+    cdef int reserve(self, int64_t more) except -1 nogil:
+        """Room for so many more rows. Many that come in the order of their keys would crowd a table that grows meanwhile."""
+        while not self.has_room_for(more):
+            self.grow_slots()
+        return 0
 
     cdef int64_t make_entry(self, Slot *slot, int number) except -1 nogil:
         """Where the weight of a row for a class is; it is made if it is not there."""
@@ -317,6 +327,7 @@ cdef class Weights:
         made.steps = steps
         made.updates = updates
         with nogil:
+            made.reserve(keys.shape[0])
             for row in range(keys.shape[0]):
                 slot = made.make_row(keys[row])
                 while at < ends[row]:
@@ -341,6 +352,7 @@ cdef class Weights:
             if made.slots == NULL:
                 raise MemoryError("no memory for more features")
             made.mask = self.mask
+            made.shift = self.shift
         made.entries_used = made.noted = made.steps = made.updates = 0
         made.rows = self.rows
         for k in range(ROOMS):

@@ -5,6 +5,9 @@ the weights of all shards are mixed. A shard holds the sentences whose number, c
 leaves the same remainder when divided by the number of shards. Nothing here depends on where it runs, so
 every runner gives the same bytes; and all steps leave their result under a name of its own, so a training
 that was killed goes on after its last complete epoch.
+
+What an epoch ends with is in a file of weights, or it is what the epoch before ended with and the changes of all shards
+since: they are a fraction of the weights, and whoever has the weights of some epoch before needs nothing else.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import numpy as np
 import pyarrow as pa
 
 from covington import __version__, training
+from covington.checksum import Checksum
 from covington.errors import CovingtonError, DataError, JobError, ModelError, OptionError
 from covington.evaluation import Counts, count
 from covington.freezing import freeze
@@ -55,12 +59,15 @@ from covington.weights import Weights
 
 KEEP = ("best", "last")
 MOST_SHARDS = 10_000
+MOST_BEHIND = 2  # weights are written anew when the changes since have so many times their rows
 # names of the files between epochs, and of those that are being written
 _NAME = (
     r"(training|survey|kept)\.json|epoch-\d{5,}\.(weights|json|covington)"
     r"|epoch-\d{5,}-shard-\d{5}-of-\d{5}-\w+\.changes"
 )
 _OURS = re.compile(rf"({_NAME})|\.({_NAME})\.[0-9a-f]+\.part")
+_CHANGES = re.compile(r"epoch-(\d+)-shard-\d+-of-\d+-(\w+)\.changes")
+_WEIGHTS = re.compile(r"epoch-(\d+)\.weights")
 
 
 @dataclass
@@ -69,7 +76,7 @@ class _Resident:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     weights: Weights | None = None
-    checksum: str = ""  # of the file that has the same weights
+    checksum: str = ""  # as the record of their epoch has it
     spare: list[Weights] = field(default_factory=list)  # of shards that are done
 
 
@@ -85,7 +92,7 @@ class Training:
     dev: tuple[str, ...] = ()
     options: TrainingOptions = field(default_factory=TrainingOptions)
     shards: int = 1
-    mixing: str = "uniform"
+    mixing: str = "double"
     keep: str | None = None  # "best" by dev LAS, or "last"; best where there is dev data
     patience: int | None = None  # stop after so many epochs without a better dev LAS
     prune: float = 0.0  # averaged weights below this are left out of the model
@@ -123,11 +130,10 @@ class Training:
         """The mixed weights after an epoch."""
         return join(self.folder, f"epoch-{epoch:05d}.weights")
 
-    def changes_path(self, epoch: int, shard: int) -> str:
-        """What one shard has learnt in an epoch."""
-        return join(
-            self.folder, f"epoch-{epoch:05d}-shard-{shard:05d}-of-{self.shards:05d}-{self.job}.changes"
-        )
+    def changes_path(self, epoch: int, shard: int, job: str = "") -> str:
+        """What one shard has learnt in an epoch, in this job or another of the same training."""
+        name = f"epoch-{epoch:05d}-shard-{shard:05d}-of-{self.shards:05d}-{job or self.job}.changes"
+        return join(self.folder, name)
 
     def model_path(self, epoch: int) -> str:
         """The model of an epoch that may be the best one."""
@@ -156,7 +162,8 @@ class Training:
         earlier = read_json(path)
         if isinstance(earlier, dict) and earlier | {"job": None} == description | {"job": None}:
             write_json(path, description | {"job": self.job})  # whoever had it before notices
-            remove([one for one in files_in(self.folder) if one.endswith(".changes") and self._is_ours(one)])
+            complete = {(record["epoch"], record.get("job")) for record in self.records()}
+            remove([path for path, *of in self._all_changes() if tuple(of) not in complete])
             return
         strange = [path for path in files_in(self.folder) if not self._is_ours(path)]
         if strange:
@@ -175,8 +182,12 @@ class Training:
     def check_job(self) -> None:
         """See to it that the folder still belongs to this training."""
         found = read_json(join(self.folder, "training.json"))
+        if found is None:
+            raise CovingtonError(
+                f"{self.folder} is gone: another training has taken or finished it, or this worker does not see it"
+            )
         if not isinstance(found, dict) or found.get("job") != self.job:
-            raise CovingtonError(f"another training has taken {self.folder} meanwhile, or has finished it")
+            raise CovingtonError(f"another training has taken {self.folder} meanwhile")
 
     def _clear(self) -> None:
         """Take our files away; the one that says whose they are goes first, so that the rest is never taken for any."""
@@ -232,17 +243,13 @@ class Training:
         self.check_job()
         if exists(self.record_path(epoch)) or self.has_stopped(epoch):
             return
-        parts = [self.changes_path(epoch, shard) for shard in range(self.shards)]
-        with _resident.lock, contextlib.ExitStack() as stack:
+        with _resident.lock:
             weights = self._weights_before(epoch)
-            mix(
-                weights,
-                [training.load_changes(stack.enter_context(fetched(part))) for part in parts],
-                self.mixing,
-            )
-            self._complete(epoch, weights, reports)
+            before = self._record(epoch - 1)
+            checksum, rows = self._mix(weights, before["weights"], epoch, self.job)
+            changes = {"weights": checksum, "job": self.job, "behind": before.get("behind", 0) + rows}
+            self._complete(epoch, weights, reports, changes)
             self._stay(epoch, weights)
-        remove(parts)
 
     def run_plain(self, tell: Callable[[dict[str, Any]], object], overwrite: bool = False) -> dict[str, Any]:
         """All of it in this process, without Beam, for one shard; `tell` gets the facts about every epoch."""
@@ -286,8 +293,8 @@ class Training:
             with fetched(self.model_path(best)) as path:
                 copy_file(str(path), self.model)
         else:
-            with fetched(self.weights_path(best)) as path:
-                self._freeze(training.load_weights(path), records[-1], self.model)
+            with _resident.lock:
+                self._freeze(self._weights_before(best + 1), records[-1], self.model)
         write_json(join(self.folder, "kept.json"), records[best - 1])
         return records[best - 1]
 
@@ -311,24 +318,52 @@ class Training:
 
     def _weights_before(self, epoch: int) -> Weights:
         """The weights that an epoch begins with, which are the caller's to change."""
-        if epoch == 1:
-            return Weights(self.look().classes(self.options))
-        weights, _resident.weights = _resident.weights, None
-        if weights is None or _resident.checksum != self._checksum(epoch - 1):
-            with fetched(self.weights_path(epoch - 1)) as path:
-                try:
-                    weights = training.load_weights(path)
-                except ModelError as error:
-                    raise ModelError(f"{error}; without {self.folder} the training begins anew") from None
+        weights = None
+        later: list[dict[str, Any]] = []
+        try:
+            while weights is None:
+                record = self._record(epoch - 1 - len(later))
+                if record["epoch"] == 0:
+                    weights = Weights(self.look().classes(self.options))
+                elif record["weights"] == _resident.checksum and _resident.weights is not None:
+                    weights, _resident.weights = _resident.weights, None
+                elif "job" in record:
+                    later.append(record)
+                else:
+                    with fetched(self.weights_path(record["epoch"])) as path:
+                        weights = training.load_weights(path, record["weights"])
+            for one in reversed(later):
+                checksum, _ = self._mix(weights, record["weights"], one["epoch"], one["job"])
+                if checksum != one["weights"]:
+                    raise ModelError(f"the changes of epoch {one['epoch']} are not those of its record")
+                record = one
+        except ModelError as error:
+            raise ModelError(f"{error}; without {self.folder} the training begins anew") from None
         return weights
+
+    def _mix(self, weights: Weights, before: str, epoch: int, job: str) -> tuple[str, int]:
+        """Mix the changes of an epoch into the weights before it; returns their new checksum and the changed rows."""
+        paths = [self.changes_path(epoch, shard, job) for shard in range(self.shards)]
+        with contextlib.ExitStack() as stack:
+            parts = [training.load_changes(stack.enter_context(fetched(path))) for path in paths]
+            mix(weights, parts, self.mixing)
+        checksum = Checksum()
+        checksum.update("".join([before, *(part.checksum for part in parts)]).encode())
+        return checksum.hexdigest(), sum(map(len, parts))
 
     def _stay(self, epoch: int, weights: Weights) -> None:
         """Keep the weights after an epoch at hand for whoever needs them next in this process."""
         if epoch > 0:
-            _resident.weights, _resident.checksum = weights, self._checksum(epoch)
+            _resident.weights, _resident.checksum = weights, self._record(epoch)["weights"]
 
-    def _checksum(self, epoch: int) -> str:
-        return str(read_json(self.record_path(epoch))["weights"])
+    def _record(self, epoch: int) -> dict[str, Any]:
+        """The facts about a complete epoch; those of epoch 0 are what all begins with."""
+        if epoch == 0:
+            return {"epoch": 0, "weights": ""}
+        record = read_json(self.record_path(epoch))
+        if record is None:
+            raise JobError(f"{self.record_path(epoch)} is gone")
+        return dict(record)
 
     def _prepared(self, shard: int) -> training.Shard:
         return prepared(self, shard, json.dumps(self._unchanged()))
@@ -343,14 +378,22 @@ class Training:
             )
         return description
 
-    def _complete(self, epoch: int, weights: Weights, reports: list[EpochReport]) -> dict[str, Any]:
+    def _complete(
+        self, epoch: int, weights: Weights, reports: list[EpochReport], changes: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Write down what an epoch ends with, as weights or as the facts about the changes, and score it."""
         record: dict[str, Any] = {
             "epoch": epoch,
             "steps": sum(report.steps for report in reports),
             "updates": sum(report.updates for report in reports),
         }
         self.check_job()
-        record["weights"] = put(lambda path: training.save_weights(weights, path), self.weights_path(epoch))
+        if changes is not None and changes["behind"] <= MOST_BEHIND * len(weights):
+            record |= changes
+        else:
+            record["weights"] = put(
+                lambda path: training.save_weights(weights, path), self.weights_path(epoch)
+            )
         if self.dev:
             # the model is frozen before its score is known, so that the score is the model's own
             self._unchanged()
@@ -366,9 +409,20 @@ class Training:
                         remove([self.model_path(best_epoch(earlier))])
         self.check_job()
         write_json(self.record_path(epoch), record)
-        if epoch > 1:
-            remove([self.weights_path(epoch - 1)])
+        if "job" not in record:
+            remove([path for path, of in self._all_weights() if of < epoch])
+            remove([path for path, of, _ in self._all_changes() if of <= epoch])
         return record
+
+    def _all_weights(self) -> list[tuple[str, int]]:
+        """The files of weights, with their epochs."""
+        found = [(path, _WEIGHTS.fullmatch(path[len(self.folder) + 1 :])) for path in files_in(self.folder)]
+        return [(path, int(match[1])) for path, match in found if match]
+
+    def _all_changes(self) -> list[tuple[str, int, str]]:
+        """The files of shards' changes, with their epochs and jobs."""
+        found = [(path, _CHANGES.fullmatch(path[len(self.folder) + 1 :])) for path in files_in(self.folder)]
+        return [(path, int(match[1]), match[2]) for path, match in found if match]
 
     def _freeze(self, weights: Weights, record: dict[str, Any], target: str) -> None:
         facts = {"epoch": record["epoch"], "shards": self.shards, "mixing": self.mixing}
@@ -401,7 +455,7 @@ def read_all(inputs: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
             yield shard.sentences
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=MOST_SHARDS)
 def prepared(work: Training, shard: int, description: str) -> training.Shard:
     """The encoded sentences of one shard; they stay in the process while the description of the work is the same."""
     return training.prepare(dealt(read_all(work.inputs), shard, work.shards), work.options, work.look())

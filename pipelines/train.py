@@ -7,10 +7,9 @@ is the same as `covington train`. Only numbers of shards pass from step to step;
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +26,8 @@ from covington.training import EpochReport
 @dataclass(eq=False)
 class TrainParser(beam.PTransform):  # type: ignore[misc]
     """A Training → a PCollection with the facts about the epoch whose model was kept.
+
+    The files between epochs stay in `MODEL.training` until the next training of the model, or until they are deleted.
 
     >>> import tempfile
     >>> import apache_beam as beam
@@ -75,8 +76,9 @@ class _TrainEpochs(beam.PTransform):  # type: ignore[misc]
         for epoch in range(len(work.records()) + 1, self.last + 1):
             epoch_is_over = (
                 epoch_is_over
-                | f"DealOut{epoch}" >> beam.FlatMap(lambda _: range(work.shards))
-                | f"ShareOut{epoch}" >> beam.Reshuffle()
+                | f"DealOut{epoch}" >> beam.FlatMap(lambda _: ((shard, None) for shard in range(work.shards)))
+                # a shard has the same key in every epoch, so that it may come to the worker that knows its sentences
+                | f"ShareOut{epoch}" >> beam.GroupByKey()
                 | f"TrainShard{epoch}" >> beam.Map(_train, work, epoch)
                 | f"BringTogether{epoch}" >> beam.GroupByKey()
                 | f"MixWeights{epoch}" >> beam.Map(_mix, work, epoch)
@@ -89,7 +91,10 @@ def _look(_: None, work: Training) -> None:
     work.look()
 
 
-def _train(shard: int, work: Training, epoch: int) -> tuple[int, tuple[int, EpochReport | None]]:
+def _train(
+    dealt: tuple[int, Iterable[None]], work: Training, epoch: int
+) -> tuple[int, tuple[int, EpochReport | None]]:
+    shard, _ = dealt
     return 0, (shard, work.train_part(epoch, shard))
 
 
@@ -132,22 +137,34 @@ class _Watch:
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._pause = 0.2 if is_local(work.folder) else 10.0  # seconds
         self._told = 0
+        self._error: Exception | None = None  # in telling
 
     def __enter__(self) -> None:
         self._thread.start()
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._stop.set()
         self._thread.join()
+        if self._error is not None and kind is None:
+            raise self._error
 
     def _look(self) -> None:
         over = False
-        while not over:
+        while not over and self._error is None:
             over = self._stop.wait(self._pause)
-            with contextlib.suppress(CovingtonError):  # of a request that failed; there will be others
-                for record in self._work.records(self._told):
-                    self._told += 1
-                    self._tell(record)
+            self._tell_what_is_new()
+
+    def _tell_what_is_new(self) -> None:
+        try:
+            records = self._work.records(self._told)
+        except CovingtonError:  # a request that failed; there will be others
+            return
+        try:
+            for record in records:
+                self._told += 1
+                self._tell(record)
+        except Exception as error:
+            self._error = error
 
 
 def main(argv: Sequence[str] | None = None) -> int:

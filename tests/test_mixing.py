@@ -55,7 +55,8 @@ def test_weights_survive_a_file(tmp_path: Path) -> None:
         Parser.load(tmp_path / "weights")
 
 
-def test_mixing_one_part_changes_nothing_and_shards_average() -> None:
+@pytest.mark.parametrize("by", MIXING)
+def test_mixing_one_part_changes_nothing(by: str) -> None:
     options, found = TrainingOptions(epochs=3), survey([SAMPLE])
     shard = prepare([SAMPLE], options, found)
     plain = Weights(found.classes(options))
@@ -65,14 +66,14 @@ def test_mixing_one_part_changes_nothing_and_shards_average() -> None:
         train_epoch(plain, shard, epoch)
         part = mixed.for_a_shard(part)  # in the memory of the epoch before
         train_epoch(part, shard, epoch)
-        mix(mixed, [changes_of(part)], "uniform")
+        mix(mixed, [changes_of(part)], by)
     for name, array in plain.arrays().items():
         assert np.array_equal(array, mixed.arrays()[name])
     assert (plain.steps, plain.updates) == (mixed.steps, mixed.updates)
 
 
 @pytest.mark.parametrize("by", MIXING)
-def test_mixing_is_the_mean_of_the_shards_and_the_sum_of_their_sums(by: str) -> None:
+def test_mixing_goes_to_the_mean_of_the_shards_or_twice_as_far_and_sums_their_sums(by: str) -> None:
     """Against dictionaries, for shards of different size, over several epochs."""
     options, found = TrainingOptions(epochs=3), survey([SAMPLE])
     shards = [prepare([SAMPLE.slice(first, 9)], options, found) for first in (0, 9, 18)]
@@ -87,13 +88,16 @@ def test_mixing_is_the_mean_of_the_shards_and_the_sum_of_their_sums(by: str) -> 
             part = mixed.for_a_shard()
             train_epoch(part, shard, epoch, number)
             parts.append(part)
-        times = [int(part.steps > 0) if by == "uniform" else part.updates for part in parts]
+        times = [part.updates if by == "updates" else int(part.steps > 0) for part in parts]
         trained = [table(part) for part in parts]
+        far = 2 if by == "double" else 1
         for part_sums in (part_sums for _, part_sums in trained):
             sums.update(part_sums)
         weights = {
             place: math.floor(
-                Fraction(
+                (1 - far) * weights.get(place, 0)
+                + far
+                * Fraction(
                     sum(t * part.get(place, 0) for t, (part, _) in zip(times, trained, strict=True)),
                     sum(times),
                 )

@@ -88,8 +88,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--mixing",
         choices=MIXING,
-        default="uniform",
-        help="weight of each shard when mixing: equal, or by how many updates it made (%(default)s)",
+        default=MIXING[0],
+        help="what becomes of the shards' weights: their mean (uniform), one that counts shards by their updates,"
+        " or double: go twice as far as to the mean, which needs fewer epochs (%(default)s)",
     )
     group.add_argument(
         "--threads", type=int, default=0, metavar="N", help="threads on this machine (0: one per core)"

@@ -17,7 +17,7 @@ from covington.errors import CovingtonError, DataError, ModelError, OptionError
 from covington.freezing import freeze
 from covington.options import TrainingOptions
 from covington.parser import Parser
-from covington.pipelines import Runner
+from covington.pipelines import Runner, epochs
 from covington.pipelines.epochs import Training, best_epoch, dealt, read_all
 from covington.pipelines.storage import remove
 from covington.pipelines.train import TrainJob, TrainParser
@@ -47,7 +47,7 @@ def serial(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     for epoch in range(1, OPTIONS.epochs + 1):
         training.train_epoch(weights, shard, epoch)
     path = tmp_path_factory.mktemp("serial") / "model"
-    freeze(weights, OPTIONS, found, path, {"epoch": OPTIONS.epochs, "shards": 1, "mixing": "uniform"})
+    freeze(weights, OPTIONS, found, path, {"epoch": OPTIONS.epochs, "shards": 1, "mixing": "double"})
     return path.read_bytes()
 
 
@@ -92,12 +92,12 @@ def test_a_training_goes_on_after_its_last_epoch(
     dev = {"dev": (SAMPLE,)}
     wanted = train(tmp_path / "whole", runner, shards=shards, **dev)
     learn = training.train_epoch
-    epochs: list[int] = []
+    begun: list[int] = []
 
     def dies_in_the_third(weights: Weights, shard: training.Shard, epoch: int, number: int = 0) -> Any:
         if epoch == 3 and number == shards - 1:
             raise CovingtonError("the power went")
-        epochs.append(epoch)
+        begun.append(epoch)
         return learn(weights, shard, epoch, number)
 
     monkeypatch.setattr(training, "train_epoch", dies_in_the_third)
@@ -106,18 +106,76 @@ def test_a_training_goes_on_after_its_last_epoch(
     assert not (tmp_path / "half").exists()
     with pytest.raises(OptionError, match="not finished, with other inputs or options"):
         train(tmp_path / "half", runner, shards=shards, options=TrainingOptions(epochs=4, seed=7), **dev)
-    monkeypatch.setattr(training, "train_epoch", lambda *given: (epochs.append(given[2]), learn(*given))[1])
-    epochs.clear()
+    monkeypatch.setattr(training, "train_epoch", lambda *given: (begun.append(given[2]), learn(*given))[1])
+    begun.clear()
     assert train(tmp_path / "half", runner, shards=shards, **dev) == wanted
-    assert min(epochs) == 3
+    assert min(begun) == 3
+
+
+def interrupted(path: Path, epoch: int) -> Training:
+    """A training in three shards that ends after an epoch, in a process that is no more."""
+    work = Training((SAMPLE,), str(path), options=OPTIONS, shards=3)
+    work.begin()
+    for one in range(1, epoch + 1):
+        work.finish_epoch(one, [report for shard in range(3) if (report := work.train_part(one, shard))])
+    epochs._resident.weights = None
+    return work
+
+
+@pytest.mark.parametrize("most_behind", [0, 1, 1000])
+def test_what_an_epoch_ends_with_is_in_weights_or_in_changes(
+    most_behind: int, three_shards: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(epochs, "MOST_BEHIND", most_behind)
+    folder = Path(interrupted(tmp_path / "model", 3).folder)
+    whole = sorted(path.name for path in folder.glob("*.weights"))
+    assert whole == {0: ["epoch-00003.weights"], 1: ["epoch-00001.weights"], 1000: []}[most_behind]
+    assert len(list(folder.glob("*.changes"))) == {0: 0, 1: 6, 1000: 9}[most_behind]
+    (folder / "epoch-00004-shard-00000-of-00003-abcd.changes").write_bytes(b"of a worker that was killed")
+    assert train(tmp_path / "model", shards=3) == three_shards
+
+
+def test_steps_that_a_runner_repeats_change_nothing(three_shards: bytes, tmp_path: Path) -> None:
+    work = interrupted(tmp_path / "model", 1)
+    reports = [work.train_part(2, shard) for shard in range(3)]
+    first = Path(work.changes_path(2, 0)).read_bytes()
+    assert work.train_part(2, 0) == reports[0]
+    assert Path(work.changes_path(2, 0)).read_bytes() == first
+    for _ in range(2):
+        work.finish_epoch(2, [report for report in reports if report])
+        assert work.train_part(2, 0) is None
+    assert train(tmp_path / "model", shards=3) == three_shards
+
+
+def test_changes_that_are_not_those_of_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(epochs, "MOST_BEHIND", 1000)
+    work = interrupted(tmp_path / "model", 2)
+    first, second = (Path(work.changes_path(1, shard)) for shard in (0, 1))
+    kept = first.read_bytes()
+    for wrong, message in (
+        (second.read_bytes(), "the changes of epoch 1 are not those of its record"),
+        (kept[:-1], "damaged"),
+    ):
+        first.write_bytes(wrong)
+        with pytest.raises(ModelError, match=f"{message}.*the training begins anew"):
+            train(tmp_path / "model", shards=3)
+    first.unlink()
+    with pytest.raises(CovingtonError, match=re.escape(first.name)):
+        train(tmp_path / "model", shards=3)
+
+
+def test_weights_that_are_not_those_of_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(epochs, "MOST_BEHIND", 0)
+    work = interrupted(tmp_path / "model", 2)
+    training.save_weights(Weights(3), work.weights_path(2))
+    with pytest.raises(ModelError, match=r"not the weights of checksum .*the training begins anew"):
+        train(tmp_path / "model", shards=3)
 
 
 @pytest.mark.parametrize("runner", [None, ONE])
 def test_early_stopping_and_the_best_epoch(
     runner: Runner | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from covington.pipelines import epochs
-
     las = iter([50.0, 70.0, 60.0, 70.0, 99.0])
     monkeypatch.setattr(epochs, "dev_scores", lambda model, dev: {"dev_uas": 0.0, "dev_las": next(las)})
     work = Training(
@@ -166,9 +224,13 @@ def test_mixing_by_updates_is_another_model(three_shards: bytes, tmp_path: Path)
 
 
 def test_every_sentence_is_in_one_shard() -> None:
-    whole = [row["sent_id"] for batch in read_all((SAMPLE,)) for row in batch.to_pylist()]
+    batches = [
+        batch.slice(first, 4) for batch in read_all((SAMPLE,)) for first in range(0, batch.num_rows, 4)
+    ]
+    assert len(batches) > 5
+    whole = [row["sent_id"] for batch in batches for row in batch.to_pylist()]
     parts = [
-        [row["sent_id"] for batch in dealt(read_all((SAMPLE,)), shard, 5) for row in batch.to_pylist()]
+        [row["sent_id"] for batch in dealt(iter(batches), shard, 5) for row in batch.to_pylist()]
         for shard in range(5)
     ]
     assert [sorted(part, key=whole.index) for part in parts] == [whole[shard::5] for shard in range(5)]
@@ -214,11 +276,11 @@ def test_more_epochs_than_beam_takes_in_one_graph(tmp_path: Path, monkeypatch: p
 
 
 def test_a_training_that_is_over_is_not_in_the_way(tmp_path: Path) -> None:
-    for epochs in (1, 2):
-        work = Training((SAMPLE,), str(tmp_path / "m"), options=TrainingOptions(epochs=epochs), shards=2)
+    for last in (1, 2):
+        work = Training((SAMPLE,), str(tmp_path / "m"), options=TrainingOptions(epochs=last), shards=2)
         with beam.Pipeline(runner="FnApiRunner") as pipeline:
             _ = pipeline | TrainParser(work)
-        assert model_file.read(tmp_path / "m").metadata["epoch"] == epochs
+        assert model_file.read(tmp_path / "m").metadata["epoch"] == last
 
 
 @pytest.mark.parametrize("prune", [-1.0, float("nan"), float("inf")])
@@ -470,3 +532,15 @@ def test_trees_with_several_roots(tmp_path: Path) -> None:
             for single in (None, True)
         ]
         assert (roots[0] > 1, roots[1]) == (has_many, 1)
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_an_error_in_telling_is_told(shards: int, tmp_path: Path) -> None:
+    def fails(record: dict[str, Any]) -> None:
+        raise BrokenPipeError(f"nobody hears of epoch {record['epoch']}")
+
+    work = Training((SAMPLE,), str(tmp_path / "model"), options=OPTIONS, shards=shards)
+    with pytest.raises(BrokenPipeError, match="nobody hears of epoch 1"):
+        TrainJob(work, None if shards == 1 else ONE).run(fails)
+    assert not (tmp_path / "model").exists()
+    train(tmp_path / "model", shards=shards)
