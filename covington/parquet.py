@@ -24,6 +24,7 @@ from covington.schemas import MOST_WORDS, PARSE, SENTENCE, VERSION, WORD_COLUMNS
 from covington.schemas.conform import conform, require_tokens, unfit_heads, without_heads
 
 ROW_GROUP = 8_192  # sentences, about a hundred thousand words
+GROUP_BYTES = 1 << 26  # in memory, if fewer sentences have as many: ordinary ones have a tenth of it
 _WITH_STATISTICS = ("sent_id", "source", "position", "line")  # of whole rows; nobody can skip lists by them
 _WITH_DICTIONARY = ("source", "model", *(f"{name}.list.element" for name in (*WORD_COLUMNS, "flags")))
 _TOGETHER = 1 << 22  # words read at a time
@@ -85,9 +86,9 @@ def _writer(file: object, schema: pa.Schema) -> pq.ParquetWriter:
 
 
 def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Tables of ROW_GROUP sentences in one piece, so that the bytes do not depend on how they came."""
+    """Tables for one row group each and in one piece, so that the bytes do not depend on how the sentences came."""
     waiting: list[pa.RecordBatch] = []
-    rows = 0
+    filling = _Filling()
     columns = None
     for batch in batches:
         columns = columns or batch.schema.names
@@ -96,19 +97,51 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
             raise DataError(
                 f"all sentences of one Parquet file must have the same columns, not some with {odd}"
             )
-        waiting.append(batch)
-        rows += batch.num_rows
+        rest = batch
         del batch  # it is among those that wait, or is written
-        while rows >= ROW_GROUP:
-            table = pa.Table.from_batches(waiting)
-            waiting = table.slice(ROW_GROUP).to_batches()
-            rows -= ROW_GROUP
-            parts, schema = table.slice(0, ROW_GROUP).columns, table.schema
+        for rows in filling.cuts(rest):
+            table = pa.Table.from_batches([*waiting, rest.slice(0, rows)])
+            waiting, rest = [], rest.slice(rows) if rows < rest.num_rows else None
+            parts, schema = table.columns, table.schema
             del table  # so that a column goes as soon as it is joined
             yield _joined(parts, schema)
-    if rows:
+        if rest is not None:
+            waiting.append(rest)
+            del rest
+    if waiting:
         table = pa.Table.from_batches(waiting)
         yield _joined(table.columns, table.schema)
+
+
+class _Filling:
+    """How full the row group is that is being filled; it is full of ROW_GROUP sentences, or of GROUP_BYTES."""
+
+    def __init__(self) -> None:
+        self._rows = self._size = 0
+
+    def cuts(self, batch: pa.RecordBatch) -> list[int]:
+        """How many rows of a batch go to the end of this row group, and of each after it."""
+        found, start = [], 0
+        while (end := self._end(batch, start)) <= batch.num_rows:
+            found.append(end - start)
+            start, self._rows, self._size = end, 0, 0
+        self._rows += batch.num_rows - start
+        self._size += _size(batch, start, batch.num_rows)
+        return found
+
+    def _end(self, batch: pa.RecordBatch, start: int) -> int:
+        """The row before which the row group ends that has the row `start`; past all rows if it goes on."""
+        end = start + ROW_GROUP - self._rows
+        last = min(end, batch.num_rows)
+        if self._size + _size(batch, start, last) < GROUP_BYTES:
+            return end
+        before = arrays.bytes_before(batch, np.arange(start, last + 1))
+        return start + int(np.searchsorted(before, before[0] + GROUP_BYTES - self._size))
+
+
+def _size(batch: pa.RecordBatch, start: int, end: int) -> int:
+    before = arrays.bytes_before(batch, np.array([start, end]))
+    return int(before[1] - before[0])
 
 
 def _joined(parts: list[pa.ChunkedArray], schema: pa.Schema) -> pa.Table:

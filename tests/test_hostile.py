@@ -259,6 +259,20 @@ def test_sentences_that_do_not_fit_are_rejected(size: str, tmp_path: Path) -> No
     assert code == 1 and reason in told and told.count("\n") == 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["comments", "words"])
+def test_sentences_that_just_fit_do_not_add_up(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    with path.open("wb") as file:
+        for number in range(1_500):
+            file.write(
+                b"# %d " % number + b"x" * 1_000_000 + b"\n" + GOOD
+                if kind == "comments"
+                else sentence(30_000)
+            )
+    assert limited("convert", path, "-o", tmp_path / "out.parquet")[0] == 0
+
+
 ENDLESS = {"zeros": b"\0", "one line": b"x", "lines": b"1\tx\n"}
 
 

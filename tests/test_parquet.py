@@ -79,6 +79,35 @@ def test_bytes_do_not_depend_on_the_batches(path: Path, monkeypatch: pytest.Monk
     assert file.schema_arrow.metadata[b"covington.schema"] == b"1"
 
 
+def test_row_groups_end_by_bytes_too_whatever_the_batches(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long texts, comments, multiword tokens and many short words all count."""
+    long, words = "x" * 300, GOOD.splitlines()[4]
+    texts = [
+        GOOD.replace("Don't go.", long),
+        GOOD.replace("newdoc id = d", long),
+        GOOD.replace("1-2\tDon't", f"1-2\t{long}"),
+        "".join(words.replace("1", str(number), 1) + "\n" for number in range(1, 30)) + "\n",
+        GOOD,
+    ]
+    batch = conllu.parse_bytes("".join(texts * 20).encode(), "here", 0, 1)[0]
+    monkeypatch.setattr(parquet, "ROW_GROUP", 12)
+    monkeypatch.setattr(parquet, "GROUP_BYTES", 6_000)
+    covington.write_parquet([batch], path)
+    once, metadata = path.read_bytes(), pq.read_metadata(path)
+    groups = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    assert sum(groups) == 100 and max(groups) < 12
+    start = 0
+    for rows in groups:
+        alone = pa.concat_batches([batch.slice(start, rows)])  # without what lies around it
+        assert alone.nbytes < 6_000 + 3_000 and (alone.nbytes > 5_500 or start + rows == 100)
+        start += rows
+    for size in (1, 3, 40):
+        covington.write_parquet((batch.slice(start, size) for start in range(0, 100, size)), path)
+        assert path.read_bytes() == once
+
+
 def test_no_sentences(path: Path) -> None:
     covington.write_parquet([], path)
     assert list(covington.read_parquet(path)) == []
