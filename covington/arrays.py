@@ -91,7 +91,7 @@ def _bytes_before(array: pa.Array, places: Array) -> Array:
         fields = (array.field(number) for number in range(array.type.num_fields))
         return sum((_bytes_before(field, places) for field in fields), np.zeros(len(places), np.int64))
     if not (pa.types.is_list(array.type) or pa.types.is_string(array.type)):
-        return places * array.type.byte_width
+        return places * int(array.type.byte_width)
     starts = np.frombuffer(array.buffers()[1], np.int32)[array.offset + places].astype(np.int64)
     inside = _bytes_before(array.values, starts) if pa.types.is_list(array.type) else starts
     return 4 * places + inside

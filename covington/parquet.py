@@ -18,7 +18,7 @@ from covington import arrays
 from covington.atomic import atomic_file
 from covington.conllu_rejects import Reject
 from covington.errors import DataError, OptionError
-from covington.parquet_footer import row_group_sizes
+from covington.parquet_footer import row_group_size, row_groups
 from covington.rejecting import RejectSink, judged
 from covington.schemas import MOST_WORDS, PARSE, SENTENCE, VERSION, WORD_COLUMNS
 from covington.schemas.conform import conform, require_tokens, unfit_heads, without_heads
@@ -29,6 +29,7 @@ _WITH_STATISTICS = ("sent_id", "source", "position", "line")  # of whole rows; n
 _WITH_DICTIONARY = ("source", "model", *(f"{name}.list.element" for name in (*WORD_COLUMNS, "flags")))
 _TOGETHER = 1 << 22  # words read at a time
 _BYTES = 1 << 27  # of them, as their columns say
+_MOST_BYTES = 1 << 31  # of a sentence: what a column can hold of one
 _SHOWN = 1_000  # entries of an overlong list that its reject keeps
 
 
@@ -221,18 +222,19 @@ def rows(
 def rows_at_a_time(
     source: IO[bytes], metadata: pq.FileMetaData, name: str, most: int, groups: list[int] | None = None
 ) -> int:
-    """How many rows to read together, so that a small file which unfolds to endless lists does not fill the memory."""
+    """How many rows to read together, so that a small file which unfolds to a large one does not fill the memory."""
     size = most
-    sizes = row_group_sizes(
-        source, metadata.num_row_groups, name, {field.name for field in (*SENTENCE, *PARSE)}
-    )
-    for group in range(len(sizes)) if groups is None else groups:
-        rows, found = metadata.row_group(group).num_rows, sizes[group]
-        if found.values > MOST_WORDS * rows + _TOGETHER:
-            reason = f"it has {found.values:,} words in {rows:,} sentences, more than {MOST_WORDS} in each"
+    found = row_groups(source, metadata.num_row_groups, name, {field.name for field in (*SENTENCE, *PARSE)})
+    for group in range(len(found)) if groups is None else groups:
+        rows, there = metadata.row_group(group).num_rows, row_group_size(source, found[group])
+        if there.values > MOST_WORDS * rows + _TOGETHER:
+            reason = f"it has {there.values:,} words in {rows:,} sentences, more than {MOST_WORDS} in each"
             raise DataError(reason, source=name)
-        for most, there in ((_TOGETHER, found.values), (_BYTES, found.size)):
-            size = min(size, max(1, most * rows // max(there, 1)))
+        if there.size > _MOST_BYTES * rows + _BYTES:
+            reason = f"it unfolds to {there.size >> 20:,} MB in {rows:,} sentences, more than 2 GB in each"
+            raise DataError(reason, source=name)
+        for together, counted in ((_TOGETHER, there.values), (_BYTES, there.size)):
+            size = min(size, max(1, together * rows // max(counted, 1)))
     return size
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,6 +24,7 @@ from covington.cli import main
 from covington.compression import XZ_MEMORY
 from covington.errors import DataError
 from covington.parquet import rows_at_a_time
+from covington.parquet_footer import row_group_size, row_groups
 from covington.pipelines import blocks
 from covington.pipelines.storage import list_inputs
 from covington.pipelines.work import read_task, tasks
@@ -158,6 +160,57 @@ def test_a_table_that_unfolds_is_read_in_small_parts(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="5,000,003 words in 2 sentences, more than 65535 in each"):
         list(covington.read_parquet(path))
     assert main(["parse", str(path), "-o", str(tmp_path / "out")]) == 1
+
+
+def repeating(rows: int, times: int, text: str, column: str) -> pa.Table:
+    """A table that has one text, which stands in every row, and several times where the column has lists."""
+    values: pa.Array = pa.DictionaryArray.from_arrays(np.zeros(rows * times, np.int32), pa.array([text]))
+    if column != "text":
+        values = pa.ListArray.from_arrays(np.arange(rows + 1, dtype=np.int32) * times, values)
+    return pa.table({"tokens": [["w"]] * rows, column: values})
+
+
+@pytest.mark.parametrize("column", ["text", "comments"])
+@pytest.mark.parametrize("writer", ["Arrow", "DuckDB"])
+def test_a_text_that_is_stored_once_is_unfolded_in_small_parts(
+    column: str, writer: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.parquet"
+    table = repeating(1_000, 1, "x" * 300_000, column)
+    if writer == "Arrow":
+        pq.write_table(table, path)
+    else:  # says nothing of it in the footer
+        long = "repeat('x', 300_000)" if column == "text" else "[repeat('x', 300_000)]"
+        first = "NULL" if column == "text" else "[]"
+        duckdb.sql(
+            f"COPY (SELECT ['w'] AS tokens, CASE WHEN range = 0 THEN {first} ELSE {long} END AS {column}"
+            f" FROM range(1_000)) TO '{path}' (ROW_GROUP_SIZE 2_048)"
+        )
+    assert path.stat().st_size < 100_000
+    with path.open("rb") as file:
+        assert rows_at_a_time(file, pq.read_metadata(path), "a", 4096) == (1 << 27) // 300_000
+    assert sum(batch.num_rows for batch in covington.read_parquet(path)) == 1_000
+
+
+def test_a_row_that_unfolds_to_gigabytes_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(repeating(2, 60_000, "x" * 50_000, "comments"), path)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(DataError, match="unfolds to 5,722 MB in 2 sentences, more than 2 GB in each"):
+        list(covington.read_parquet(path))
+    assert main(["parse", str(path), "-o", str(tmp_path / "out")]) == 1
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "gzip", "brotli", "zstd", "lz4"])
+def test_the_longest_text_of_a_dictionary(codec: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    words = pa.array([["a", "longest" * 10, "ab"], ["longer"]])
+    pq.write_table(pa.table({"tokens": words}), path, compression=codec)
+    with path.open("rb") as file:
+        ((tokens,),) = row_groups(file, 1, "a", {"tokens"})
+        assert tokens.unfolded == 1 + 70 + 2 + 6
+        tokens.unfolded = None
+        assert row_group_size(file, [tokens]) == (4, 4 * 70)
 
 
 def test_xz_data_that_wants_gigabytes_is_refused(tmp_path: Path) -> None:

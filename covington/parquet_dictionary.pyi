@@ -1,0 +1,3 @@
+from typing_extensions import Buffer
+
+def longest_text(page: Buffer) -> int: ...
