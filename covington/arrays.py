@@ -74,24 +74,3 @@ def list_lengths(lists: pa.ListArray | pa.LargeListArray) -> Array:
     if lists.null_count:
         lengths[~validity(lists)] = 0
     return lengths
-
-
-def bytes_before(batch: pa.RecordBatch, places: Array) -> Array:
-    """The bytes in front of some rows, counted from anywhere: only differences are of use.
-
-    They are what rows take in memory, texts, numbers and where each begins, but not which are null.
-    """
-    return sum((_bytes_before(column, places) for column in batch.columns), np.zeros(len(places), np.int64))
-
-
-def _bytes_before(array: pa.Array, places: Array) -> Array:
-    if not len(array):
-        return np.zeros(len(places), np.int64)
-    if pa.types.is_struct(array.type):
-        fields = (array.field(number) for number in range(array.type.num_fields))
-        return sum((_bytes_before(field, places) for field in fields), np.zeros(len(places), np.int64))
-    if not (pa.types.is_list(array.type) or pa.types.is_string(array.type)):
-        return places * int(array.type.byte_width)
-    starts = np.frombuffer(array.buffers()[1], np.int32)[array.offset + places].astype(np.int64)
-    inside = _bytes_before(array.values, starts) if pa.types.is_list(array.type) else starts
-    return 4 * places + inside

@@ -19,12 +19,11 @@ from covington.atomic import atomic_file
 from covington.conllu_rejects import Reject
 from covington.errors import DataError, OptionError
 from covington.parquet_footer import row_group_size, row_groups
+from covington.parquet_groups import grouped
 from covington.rejecting import RejectSink, judged
 from covington.schemas import MOST_WORDS, PARSE, SENTENCE, VERSION, WORD_COLUMNS
 from covington.schemas.conform import conform, require_tokens, unfit_heads, without_heads
 
-ROW_GROUP = 8_192  # sentences, about a hundred thousand words
-GROUP_BYTES = 1 << 26  # in memory, if fewer sentences have as many: ordinary ones have a tenth of it
 _WITH_STATISTICS = ("sent_id", "source", "position", "line")  # of whole rows; nobody can skip lists by them
 _WITH_DICTIONARY = ("source", "model", *(f"{name}.list.element" for name in (*WORD_COLUMNS, "flags")))
 _TOGETHER = 1 << 22  # words read at a time
@@ -59,10 +58,10 @@ def write_to(batches: Iterable[pa.RecordBatch], file: IO[bytes], parsed: Collect
             yield one
 
     try:
-        for table in _row_groups(conformed()):
+        for table in grouped(conformed()):
             if writer is None:
                 writer = _writer(file, table.schema)
-            writer.write_table(table, row_group_size=ROW_GROUP)
+            writer.write_table(table, row_group_size=table.num_rows)
             del table  # not to be held while the next one is made
             # what a row group leaves for the footer lies between what is free, which would grow and grow
             pa.default_memory_pool().release_unused()
@@ -84,76 +83,6 @@ def _writer(file: object, schema: pa.Schema) -> pq.ParquetWriter:
         write_statistics=list(_WITH_STATISTICS),
         write_page_checksum=True,
     )
-
-
-def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Tables for one row group each and in one piece, so that the bytes do not depend on how the sentences came."""
-    waiting: list[pa.RecordBatch] = []
-    filling = _Filling()
-    columns = None
-    for batch in batches:
-        columns = columns or batch.schema.names
-        if batch.schema.names != columns:
-            odd = ", ".join(sorted(set(columns) ^ set(batch.schema.names)))
-            raise DataError(
-                f"all sentences of one Parquet file must have the same columns, not some with {odd}"
-            )
-        rest = batch
-        del batch  # it is among those that wait, or is written
-        for rows in filling.cuts(rest):
-            table = pa.Table.from_batches([*waiting, rest.slice(0, rows)])
-            waiting, rest = [], rest.slice(rows) if rows < rest.num_rows else None
-            parts, schema = table.columns, table.schema
-            del table  # so that a column goes as soon as it is joined
-            yield _joined(parts, schema)
-        if rest is not None:
-            waiting.append(rest)
-            del rest
-    if waiting:
-        table = pa.Table.from_batches(waiting)
-        yield _joined(table.columns, table.schema)
-
-
-class _Filling:
-    """How full the row group is that is being filled; it is full of ROW_GROUP sentences, or of GROUP_BYTES."""
-
-    def __init__(self) -> None:
-        self._rows = self._size = 0
-
-    def cuts(self, batch: pa.RecordBatch) -> list[int]:
-        """How many rows of a batch go to the end of this row group, and of each after it."""
-        found, start = [], 0
-        while (end := self._end(batch, start)) <= batch.num_rows:
-            found.append(end - start)
-            start, self._rows, self._size = end, 0, 0
-        self._rows += batch.num_rows - start
-        self._size += _size(batch, start, batch.num_rows)
-        return found
-
-    def _end(self, batch: pa.RecordBatch, start: int) -> int:
-        """The row before which the row group ends that has the row `start`; past all rows if it goes on."""
-        end = start + ROW_GROUP - self._rows
-        last = min(end, batch.num_rows)
-        if self._size + _size(batch, start, last) < GROUP_BYTES:
-            return end
-        before = arrays.bytes_before(batch, np.arange(start, last + 1))
-        return start + int(np.searchsorted(before, before[0] + GROUP_BYTES - self._size))
-
-
-def _size(batch: pa.RecordBatch, start: int, end: int) -> int:
-    before = arrays.bytes_before(batch, np.array([start, end]))
-    return int(before[1] - before[0])
-
-
-def _joined(parts: list[pa.ChunkedArray], schema: pa.Schema) -> pa.Table:
-    """A table in one piece of columns in several, each of which is let go when it is joined."""
-    columns = []
-    while parts:
-        column = parts.pop(0)
-        with contextlib.suppress(pa.ArrowInvalid):  # an array holds 2 GB of texts; more stay in pieces
-            column = column.combine_chunks()
-        columns.append(column)
-    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def read_parquet(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import covington
-from covington import conllu, parquet
+from covington import conllu, parquet_groups
 from covington.errors import DataError
 from covington.schemas import PARSE, SENTENCE
 from tests import conllu_texts
@@ -43,11 +43,11 @@ def test_there_and_back(path: Path, texts: tuple[str, bytes]) -> None:
 
 
 def test_a_row_group_is_let_go_before_the_next_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "ROW_GROUP", 500)
+    monkeypatch.setattr(parquet_groups, "ROW_GROUP", 500)
     part = good(500)
     before = pa.total_allocated_bytes()
     # copies that lie in Arrow's own memory, which can be counted
-    groups = parquet._row_groups(part.take(list(range(500))) for _ in range(4))
+    groups = parquet_groups.grouped(part.take(list(range(500))) for _ in range(4))
     found = 0
     for table in groups:
         size, found = table.nbytes, found + 1
@@ -57,7 +57,7 @@ def test_a_row_group_is_let_go_before_the_next_is_made(monkeypatch: pytest.Monke
 
 
 def test_bytes_do_not_depend_on_the_batches(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "ROW_GROUP", 100)
+    monkeypatch.setattr(parquet_groups, "ROW_GROUP", 100)
     batch = good(250)
     covington.write_parquet([batch], path)
     once = path.read_bytes()
@@ -92,8 +92,8 @@ def test_row_groups_end_by_bytes_too_whatever_the_batches(
         GOOD,
     ]
     batch = conllu.parse_bytes("".join(texts * 20).encode(), "here", 0, 1)[0]
-    monkeypatch.setattr(parquet, "ROW_GROUP", 12)
-    monkeypatch.setattr(parquet, "GROUP_BYTES", 6_000)
+    monkeypatch.setattr(parquet_groups, "ROW_GROUP", 12)
+    monkeypatch.setattr(parquet_groups, "GROUP_BYTES", 6_000)
     covington.write_parquet([batch], path)
     once, metadata = path.read_bytes(), pq.read_metadata(path)
     groups = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
