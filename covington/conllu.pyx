@@ -9,11 +9,11 @@ from covington.conllu_sentence cimport (
 )
 from covington.text_scan cimport is_blank
 
-from covington.conllu_format import format_batch
+from covington.conllu_format import format_batch, format_rows
 from covington.conllu_rejects import Reject, reason, reject_batch
 from covington.errors import DataError
 
-__all__ = ["SentenceBuilder", "count_sentences", "format_batch", "parse_bytes", "split_point"]
+__all__ = ["SentenceBuilder", "count_sentences", "format_batch", "format_rows", "parse_bytes", "split_point"]
 
 cdef enum:
     LARGEST_BATCH = 64 << 20  # bytes of text after which a batch is full, whatever its number of sentences

@@ -6,6 +6,7 @@ from covington.arrow_buffers cimport Block, Strings
 
 cdef enum:
     FIELDS = 10  # ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC
+    FORM = 1
     HEAD = 6
     WORD_COLUMNS = 8  # the fields of a word that are strings: all but ID and HEAD
 

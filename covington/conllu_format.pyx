@@ -8,18 +8,18 @@ from covington.arrow_views cimport (
     ListView, StringView, is_valid, view_list, view_numbers, view_strings, view_validity,
 )
 from covington.comment_output cimport BREAK, end_line, has, put_comments
-from covington.conllu_columns cimport FIELDS, HEAD
+from covington.conllu_columns cimport FIELDS, FORM, HEAD
 from covington.text_output cimport Output, put_byte, put_number, put_within
 from covington.text_scan cimport next_break, number
 
-from covington.errors import DataError
+from covington.places import data_error
 from covington.schemas.conform import conform
 
 cdef enum:
     LONGEST = 65535
 
 cdef enum Trouble:  # in the order of REASONS; 1 is NO_MEMORY, 3 is BREAK
-    LENGTHS = 2, NO_WORDS = 4, TOO_LONG, FAR_HEAD, BAD_NODE
+    LENGTHS = 2, NO_WORDS = 4, TOO_LONG, FAR_HEAD, BAD_NODE, NO_FORM
 
 REASONS = (
     "",
@@ -30,6 +30,7 @@ REASONS = (
     "it has more than 65535 words",
     "a head is outside the sentence",
     "a multiword token or an empty node has an ID that does not fit its place",
+    "a word is empty",
 )
 
 
@@ -52,11 +53,15 @@ cdef struct Sentences:
     Nodes empty
 
 
+cdef inline bint is_empty(StringView* values, Py_ssize_t place) noexcept nogil:
+    return values.offsets[place] == values.offsets[place + 1]
+
+
 cdef inline int put_value(Output* output, StringView* values, Py_ssize_t place) noexcept nogil:
     """One value, `_` for a null or an empty one."""
     cdef const char* start
     cdef const char* end
-    if not has(values, place) or values.offsets[place] == values.offsets[place + 1]:
+    if not has(values, place) or is_empty(values, place):
         return put_byte(output, c"_")
     start = values.data + values.offsets[place]
     end = values.data + values.offsets[place + 1]
@@ -109,7 +114,9 @@ cdef inline void span(ListView* lists, Py_ssize_t row, Py_ssize_t* first, Py_ssi
 
 cdef int put_word(Output* output, Sentences* sentences, Py_ssize_t* firsts, Py_ssize_t index, Py_ssize_t words) noexcept nogil:
     cdef int field, trouble = put_number(output, index + 1)
-    cdef Py_ssize_t place
+    cdef Py_ssize_t place = firsts[FORM] + index
+    if not has(&sentences.words[FORM], place) or is_empty(&sentences.words[FORM], place):
+        return NO_FORM  # `_` would be another word
     for field in range(1, FIELDS):
         if trouble == 0:
             trouble = put_byte(output, c"\t")
@@ -170,6 +177,10 @@ cdef int put_sentence(Output* output, Sentences* sentences, Py_ssize_t row) noex
                 if node.left <= range_end or node.right < node.left or node.right > words:
                     return BAD_NODE
                 range_end = node.right
+                if has(&sentences.multiword.fields[FORM], multiword) and is_empty(
+                    &sentences.multiword.fields[FORM], multiword
+                ):
+                    return NO_FORM
                 trouble = put_node(output, &sentences.multiword, multiword)
                 multiword += 1
         if trouble:
@@ -189,15 +200,9 @@ cdef int view_nodes(object array, Nodes* nodes) except -1:
     return 0
 
 
-def format_batch(batch):
-    """The sentences of a record batch as CoNLL-U, in an Arrow buffer."""
-    cdef Sentences sentences
-    cdef Output output
-    cdef Py_ssize_t row, rows = batch.num_rows
-    cdef int field, trouble = 0
-    batch = conform(batch)
-    memset(&sentences, 0, sizeof(Sentences))
-    memset(&output, 0, sizeof(Output))
+cdef int view_sentences(object batch, Sentences* sentences) except -1:
+    cdef int field
+    memset(sentences, 0, sizeof(Sentences))
     view_strings(batch.column("sent_id"), &sentences.sent_id)
     view_strings(batch.column("text"), &sentences.text)
     view_list(batch.column("comments"), &sentences.comment_lists)
@@ -214,15 +219,38 @@ def format_batch(batch):
             view_strings(values, &sentences.words[field])
     view_nodes(batch.column("mwt"), &sentences.multiword)
     view_nodes(batch.column("empty_nodes"), &sentences.empty)
-    with nogil:
-        for row in range(rows):
-            trouble = put_sentence(&output, &sentences, row)
-            if trouble:
-                break
-    if trouble:
-        release(&output.block)
+    return 0
+
+
+def format_rows(batch):
+    """The sentences of a record batch as CoNLL-U, in an Arrow buffer, and why which rows are not among them."""
+    cdef Sentences sentences
+    cdef Output output
+    cdef Py_ssize_t row = 0, start = 0, rows = batch.num_rows
+    cdef int trouble
+    batch = conform(batch)
+    view_sentences(batch, &sentences)
+    memset(&output, 0, sizeof(Output))
+    reasons = {}
+    while row < rows:
+        trouble = 0
+        with nogil:
+            while row < rows and trouble == 0:
+                start = output.size
+                trouble = put_sentence(&output, &sentences, row)
+                row += 1
         if trouble == 1:
+            release(&output.block)
             raise MemoryError
-        place = batch.slice(row, 1).select(["source", "line", "sent_id"]).to_pylist()[0]
-        raise DataError(f"cannot be written as CoNLL-U: {REASONS[trouble]}", **place)
-    return buffer_of(&output.block, output.size)
+        if trouble:
+            output.size = start
+            reasons[row - 1] = f"cannot be written as CoNLL-U: {REASONS[trouble]}"
+    return buffer_of(&output.block, output.size), reasons
+
+
+def format_batch(batch):
+    """The sentences of a record batch as CoNLL-U, in an Arrow buffer."""
+    text, reasons = format_rows(batch)
+    for row, reason in reasons.items():
+        raise data_error(batch, row, reason)
+    return text

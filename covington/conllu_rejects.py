@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from covington.endless import REASON
+from covington.errors import DataError
 from covington.schemas import REJECT
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -23,6 +24,17 @@ class Reject(NamedTuple):
     sent_id: str | None
     reason: str
     raw: bytes
+
+    @property
+    def error(self) -> DataError:
+        """The error that tells of it; what has no line is a row."""
+        row = self.position + 1 if self.line is None else None
+        return DataError(self.reason, source=self.source, line=self.line, row=row, sent_id=self.sent_id)
+
+
+def rejects_in(batch: pa.RecordBatch) -> list[Reject]:
+    """The rows of a batch of the REJECT schema."""
+    return [Reject(**row) for row in batch.to_pylist()]
 
 
 def reason(trouble: int, value: bytes, detail: int, words: int) -> str:

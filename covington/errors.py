@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+_SHOWN = 100  # characters of a sent_id
+
 
 class CovingtonError(ValueError):
     """Something the user can put right; the command line prints it and exits with 1."""
 
 
 class DataError(CovingtonError):
-    """A sentence that cannot be used, with where it stands."""
+    """A sentence that cannot be used, with where it stands: in a line of text, or in a row of a table, from 1."""
 
     def __init__(
         self,
@@ -16,19 +18,27 @@ class DataError(CovingtonError):
         *,
         source: str | None = None,
         line: int | None = None,
+        row: int | None = None,
         sent_id: str | None = None,
     ) -> None:
         place = ":".join(str(part) for part in (source, line) if part is not None)
-        sentence = f"sentence {sent_id}" if sent_id is not None else ""
-        super().__init__(": ".join(part for part in (place, sentence, reason) if part))
-        self.reason, self.source, self.line, self.sent_id = reason, source, line, sent_id
+        in_table = f"row {row}" if row is not None else ""
+        sentence = f"sentence {_shortened(sent_id)}" if sent_id is not None else ""
+        super().__init__(": ".join(part for part in (place, in_table, sentence, reason) if part))
+        self.reason, self.source, self.line, self.row, self.sent_id = reason, source, line, row, sent_id
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _data_error, (self.reason, self.source, self.line, self.sent_id)
+        return _data_error, (self.reason, self.source, self.line, self.row, self.sent_id)
 
 
-def _data_error(reason: str, source: str | None, line: int | None, sent_id: str | None) -> DataError:
-    return DataError(reason, source=source, line=line, sent_id=sent_id)
+def _data_error(
+    reason: str, source: str | None, line: int | None, row: int | None, sent_id: str | None
+) -> DataError:
+    return DataError(reason, source=source, line=line, row=row, sent_id=sent_id)
+
+
+def _shortened(sent_id: str) -> str:
+    return sent_id if len(sent_id) <= _SHOWN else sent_id[:_SHOWN] + "…"
 
 
 class ModelError(CovingtonError):

@@ -101,7 +101,7 @@ def read_parquet(
         raise OptionError(f"batch_size must be at least 1, not {batch_size}")
     name = os.fspath(path)
     position = 0
-    with judged(name, strict, rejects) as judge:
+    with judged(strict, rejects) as judge:
         for batch in _batches(name, batch_size):
             good, bad = sound_rows(batch, name, position)
             judge(bad)

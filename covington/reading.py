@@ -36,7 +36,7 @@ def read_conllu(
     """
     if batch_size < 1:
         raise OptionError(f"batch_size must be at least 1, not {batch_size}")
-    with opened(path_or_file) as (stream, name), judged(name, strict, rejects) as judge:
+    with opened(path_or_file) as (stream, name), judged(strict, rejects) as judge:
         builder = SentenceBuilder(name, batch_size)
         is_file = isinstance(path_or_file, (str, os.PathLike))
         for _ in _fed(builder, decompressed(stream, name, is_file)):

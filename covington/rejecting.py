@@ -10,7 +10,6 @@ from typing import Protocol
 import pyarrow as pa
 
 from covington.conllu_rejects import Reject, reject_batch
-from covington.errors import DataError
 
 
 class RejectSink(Protocol):
@@ -20,7 +19,7 @@ class RejectSink(Protocol):
 
 
 @contextmanager
-def judged(name: str, strict: bool, sink: RejectSink | None) -> Iterator[Callable[[list[Reject]], None]]:
+def judged(strict: bool, sink: RejectSink | None) -> Iterator[Callable[[list[Reject]], None]]:
     """A function that takes rejects; `strict` raises at the first, without a sink a warning counts them."""
     count = 0
     first = ""
@@ -29,12 +28,10 @@ def judged(name: str, strict: bool, sink: RejectSink | None) -> Iterator[Callabl
         nonlocal count, first
         if not rejects:
             return
-        one = rejects[0]
-        error = DataError(one.reason, source=name, line=one.line, sent_id=one.sent_id)
         if strict:
-            raise error
+            raise rejects[0].error
         count += len(rejects)
-        first = first or str(error)
+        first = first or str(rejects[0].error)
         if sink is not None:
             sink(reject_batch(rejects))
 

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Iterable
 from typing import IO
 
+import numpy as np
 import pyarrow as pa
 
 from covington.atomic import atomic_file
 from covington.compression import compressed
-from covington.conllu import format_batch
+from covington.conllu import format_batch, format_rows
 from covington.conllu_rejects import Reject, row_reject
-from covington.errors import DataError
 
 
 def write_conllu(
@@ -22,37 +22,32 @@ def write_conllu(
     """Write batches of the SENTENCE schema as CoNLL-U; `-` is standard output, `.gz` etc. compress."""
     if isinstance(batches, pa.Table):
         batches = batches.to_batches()
+    write_texts(map(format_batch, batches), path_or_file)
+
+
+def write_texts(texts: Iterable[pa.Buffer], path_or_file: str | os.PathLike[str] | IO[bytes]) -> None:
+    """Write sentences that are CoNLL-U already."""
     if path_or_file == "-":
-        _write(batches, sys.stdout.buffer)
+        _write(texts, sys.stdout.buffer)
         sys.stdout.buffer.flush()
     elif isinstance(path_or_file, (str, os.PathLike)):
         with atomic_file(path_or_file) as file, compressed(file, path_or_file) as packed:
-            _write(batches, packed)
+            _write(texts, packed)
     else:
-        _write(batches, path_or_file)
+        _write(texts, path_or_file)
 
 
 def formatted(batch: pa.RecordBatch) -> tuple[pa.Buffer, pa.RecordBatch, list[Reject]]:
     """As CoNLL-U, with the sentences that it holds and those that it cannot: Parquet may have breaks in its values."""
-    try:
-        return format_batch(batch), batch, []
-    except DataError:
-        reasons = [_unwritable(batch.slice(row, 1)) for row in range(batch.num_rows)]
-    good = batch.filter(pa.array([reason is None for reason in reasons]))
-    bad = [
-        row_reject(batch.slice(row, 1), reason) for row, reason in enumerate(reasons) if reason is not None
-    ]
-    return format_batch(good), good, bad
+    text, reasons = format_rows(batch)
+    if not reasons:
+        return text, batch, []
+    good = np.ones(batch.num_rows, np.bool_)
+    good[list(reasons)] = False
+    bad = [row_reject(batch.slice(row, 1), reason) for row, reason in reasons.items()]
+    return text, batch.filter(pa.array(good)), bad
 
 
-def _unwritable(row: pa.RecordBatch) -> str | None:
-    try:
-        format_batch(row)
-    except DataError as error:
-        return error.reason
-    return None
-
-
-def _write(batches: Iterable[pa.RecordBatch], file: IO[bytes]) -> None:
-    for batch in batches:
-        file.write(format_batch(batch))
+def _write(texts: Iterable[pa.Buffer], file: IO[bytes]) -> None:
+    for text in texts:
+        file.write(text)

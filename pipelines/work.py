@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from covington import __version__, parquet
 from covington.conllu import parse_bytes
-from covington.conllu_rejects import Reject, reject_batch
+from covington.conllu_rejects import Reject, reject_batch, rejects_in
 from covington.endless import REASON, Endless
 from covington.errors import CovingtonError, DataError, OptionError
 from covington.parser import Parser, Statistics
@@ -132,8 +132,7 @@ def parse_text(
 
 def rejected(rejects: pa.RecordBatch) -> DataError:
     """The error for the first of some rejected sentences."""
-    first = rejects.slice(0, 1).to_pylist()[0]
-    return DataError(first["reason"], source=first["source"], line=first["line"], sent_id=first["sent_id"])
+    return rejects_in(rejects.slice(0, 1))[0].error
 
 
 def parse_shard(shard: Shard, parser: Parser, options: ParseOptions = DEFAULTS) -> Shard:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from covington.arrays import list_lengths, lists
+from covington.arrays import list_lengths, lists, numbers
 from covington.errors import DataError
 from covington.schemas import MOST_WORDS, PARSE, SENTENCE
 
@@ -21,6 +21,7 @@ _LISTS = (
     pa.types.is_large_list_view,
 )
 _NEVER_NULL = frozenset({"comments", "mwt", "empty_nodes"})
+_PLACE = ("source", "position")
 _KEEPS_UNDERSCORE = ("tokens", "comments", "flags")  # elsewhere `_` is a missing value
 
 
@@ -30,25 +31,40 @@ def conform(
     """The batch with the columns and types of SENTENCE, and those of PARSE that it has or that are in `parsed`.
 
     Only `tokens` must be there. Columns that the schemas do not know are left out. `source` and
-    `first_position` are of a table that was read: they fill the columns of that name where it has none.
+    `first_position` are of a table that was read: they are the place of sentences that do not have one.
     """
     names = {*batch.schema.names}
     fields = [*SENTENCE, *(field for field in PARSE if field.name in names.union(parsed))]
-    has_null = source is not None and any(batch.column(name).null_count for name in names & _NEVER_NULL)
+    has_null = source is not None and any(
+        batch.column(name).null_count for name in names & {*_NEVER_NULL, *_PLACE}
+    )
     if [*batch.schema] == fields and not has_null:
         return batch
     require_tokens(batch.schema.names, source)
-    arrays = []
-    for field in fields:
-        if field.name in names:
-            arrays.append(_column(batch.column(field.name), field, source))
-        elif field.name == "source" and source is not None:
-            arrays.append(pa.repeat(pa.scalar(source), batch.num_rows))
-        elif field.name == "position" and source is not None:
-            arrays.append(pa.array(range(first_position, first_position + batch.num_rows), pa.int64()))
-        else:
-            arrays.append(_filled(pa.nulls(batch.num_rows, field.type), field))
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, metadata=SENTENCE.metadata))
+    arrays = {
+        field.name: _column(batch.column(field.name), field, source)
+        if field.name in names
+        else _filled(pa.nulls(batch.num_rows, field.type), field)
+        for field in fields
+    }
+    if source is not None:
+        arrays |= _placed(arrays, source, first_position)
+    return pa.RecordBatch.from_arrays(
+        [*arrays.values()], schema=pa.schema(fields, metadata=SENTENCE.metadata)
+    )
+
+
+def _placed(arrays: Mapping[str, pa.Array], source: str, first_position: int) -> dict[str, pa.Array]:
+    """Source, position and line: who lacks one of the first two has its place in the table that was read."""
+    known = pc.and_(*(arrays[name].is_valid() for name in _PLACE))
+    if not known.false_count:
+        return {}
+    here = np.arange(first_position, first_position + len(known))
+    return {
+        "source": pc.if_else(known, arrays["source"], source),
+        "position": pc.if_else(known, arrays["position"], numbers(here)),
+        "line": pc.if_else(known, arrays["line"], None),
+    }
 
 
 def require_tokens(columns: Sequence[str], source: str | None) -> None:

@@ -20,6 +20,7 @@ import covington
 from covington import conllu, reading
 from covington.errors import DataError
 from covington.schemas import REJECT, SENTENCE
+from covington.writing import formatted
 from tests import conllu_texts
 
 GOOD = """\
@@ -371,7 +372,9 @@ def test_writing_what_was_not_read() -> None:
     assert text_of(sent_id="x", comments=["y = 1", "__SENT_ID__"]) == "# y = 1\n# sent_id = x\n" + words
     assert text_of(sent_id="x", comments=["sent_id = x"]) == "# sent_id = x\n" + words
     assert text_of(comments=["__SENT_ID__", None, "#verbatim"]) == "#verbatim\n" + words
-    assert text_of(lemmas=["", None]) == words
+    assert text_of(lemmas=["", None], feats=["", "_"], misc=["_", ""]) == words
+    assert text_of(mwt=[{"id": "1-2", "misc": ""}]) == "1-2" + "\t_" * 9 + "\n" + words
+    assert text_of(empty_nodes=[{"id": "0.1", "form": ""}]) == "0.1" + "\t_" * 9 + "\n" + words
     assert text_of(head=[2, 0]).count("\t2\t") == 1
 
 
@@ -385,6 +388,9 @@ def test_writing_what_was_not_read() -> None:
         ({"head": []}, "not of the same length"),
         ({"head": [1, 2, 3]}, "not of the same length"),
         ({"head": [3, 0]}, "outside the sentence"),
+        ({"tokens": ["a", ""]}, "a word is empty"),
+        ({"tokens": ["a", None]}, "a word is empty"),
+        ({"mwt": [{"id": "1-2", "form": ""}]}, "a word is empty"),
         ({"tokens": ["a\tb", "c"]}, "tab or a line break"),
         ({"misc": ["a", "b\n"]}, "tab or a line break"),
         ({"misc": ["a", "b\r"]}, "tab or a line break"),
@@ -402,6 +408,25 @@ def test_what_could_not_be_read_back_is_not_written(columns: dict[str, object], 
     with pytest.raises(DataError, match=reason) as raised:
         text_of(sent_id="id", **columns)
     assert str(raised.value).startswith("s:7: sentence id: cannot be written as CoNLL-U")
+
+
+def test_what_cannot_be_written_is_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def counted(batch: pa.RecordBatch) -> tuple[pa.Buffer, dict[int, str]]:
+        calls.append(batch.num_rows)
+        return conllu.format_rows(batch)
+
+    monkeypatch.setattr("covington.writing.format_rows", counted)
+    rows = [
+        batch_of(tokens=["a", word], position=place).to_pylist()[0] for place, word in enumerate("b\tc\n")
+    ]
+    batch = pa.RecordBatch.from_pylist(rows, schema=SENTENCE)
+    text, good, bad = formatted(batch)
+    assert calls == [4]
+    assert text == conllu.format_batch(good)
+    assert good.column("position").to_pylist() == [0, 2]
+    assert [(reject.source, reject.line, reject.position) for reject in bad] == [("s", 7, 1), ("s", 7, 3)]
 
 
 def test_arrays_that_lie_about_their_size_are_refused() -> None:

@@ -271,6 +271,34 @@ def test_rows_that_do_not_fit_are_rejected(path: Path) -> None:
         read(path)
 
 
+def test_the_row_is_told(path: Path) -> None:
+    pq.write_table(pa.table({"sent_id": ["one", "two"], "tokens": [["a"], []]}), path)
+    with pytest.raises(DataError) as raised:
+        read(path)
+    assert str(raised.value) == f"{path}: row 2: sentence two: it has no words"
+    with pytest.warns(UserWarning, match=r"could not use 1 sentence: .*x\.parquet: row 2: sentence two"):
+        list(covington.read_parquet(path))
+
+
+@pytest.mark.parametrize("kind", ["ours", "fewer columns"])
+def test_sentences_without_a_place_have_that_of_their_row(path: Path, kind: str) -> None:
+    rows = [
+        {"tokens": ["a"], "source": "s", "position": 7, "line": 70},
+        {"tokens": ["a"], "source": None, "position": 8, "line": 80},
+        {"tokens": ["a"], "source": "s", "position": None, "line": 90},
+    ]
+    schema = SENTENCE if kind == "ours" else pa.schema([SENTENCE.field(name) for name in rows[0]])
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+    places = [[row[name] for name in ("source", "position", "line")] for row in read(path).to_pylist()]
+    assert places == [["s", 7, 70], [str(path), 1, None], [str(path), 2, None]]
+
+
+def test_a_position_without_a_source_is_none(path: Path) -> None:
+    pq.write_table(pa.table({"tokens": [["a"]], "position": [7], "line": [70]}), path)
+    (row,) = read(path).to_pylist()
+    assert (row["source"], row["position"], row["line"]) == (str(path), 0, None)
+
+
 def test_damaged_pages_are_noticed(path: Path) -> None:
     covington.write_parquet([good(200)], path)
     data = bytearray(path.read_bytes())

@@ -16,9 +16,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from covington.conllu_rejects import reject_batch
+from covington.conllu_rejects import reject_batch, rejects_in
 from covington.encoding import word_counts
-from covington.errors import DataError, NothingReadError, OptionError
+from covington.errors import NothingReadError, OptionError
 from covington.listing import REJECTS, distinct, is_local, is_sentence_file, keep_apart, local_files
 from covington.parquet import parse_columns, write_parquet
 from covington.progress import many
@@ -26,7 +26,7 @@ from covington.reading import is_parquet, read_sentences
 from covington.reject_file import reject_file
 from covington.rejecting import RejectSink
 from covington.terminal import printable
-from covington.writing import formatted, write_conllu
+from covington.writing import formatted, write_texts
 
 EXAMPLE = """  covington convert corpus.conllu.gz -o corpus.parquet
   covington convert parsed/ -o parsed.conllu
@@ -59,19 +59,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     files = distinct(file for name in arguments.inputs for file in _files(name))
-    conversion = Conversion(arguments.strict, not arguments.json, not arguments.output.endswith(".parquet"))
+    conversion = Conversion(arguments.strict, not arguments.json)
     rejects = arguments.rejects or ("" if arguments.output == "-" else arguments.output + REJECTS)
     keep_apart(files, [arguments.output, rejects])
     nothing: NothingReadError | None = None
     with ExitStack() as stack:
         if rejects:
             conversion.sink = stack.enter_context(reject_file(rejects))
-        batches = conversion.batches(files)
         try:
             if arguments.output.endswith(".parquet"):
-                write_parquet(batches, arguments.output, parse_columns(filter(is_parquet, files)))
+                columns = parse_columns(filter(is_parquet, files))
+                write_parquet(conversion.batches(files), arguments.output, columns)
             else:
-                write_conllu(batches, arguments.output)
+                write_texts(conversion.texts(files), arguments.output)
         except NothingReadError as error:  # rejects are kept, and so is an earlier output
             nothing = error
     facts = {
@@ -90,36 +90,51 @@ def run(arguments: argparse.Namespace) -> int:
 class Conversion:
     """Reads the inputs one after the other and counts what goes by."""
 
-    def __init__(self, strict: bool, tell: bool, to_conllu: bool) -> None:
-        self.strict, self.tell, self.to_conllu = strict, tell, to_conllu
+    def __init__(self, strict: bool, tell: bool) -> None:
+        self.strict, self.tell = strict, tell
         self.sentences = self.words = self.rejects = 0
         self.sink: RejectSink | None = None
         self.first = ""  # what is wrong with the first reject
 
     def batches(self, files: list[str]) -> Iterator[pa.RecordBatch]:
-        for name in files:
-            for batch in read_sentences(name, strict=self.strict, rejects=self.rejected):
-                if self.to_conllu and is_parquet(name):
-                    _, batch, bad = formatted(batch)
-                    if bad and self.strict:
-                        raise DataError(bad[0].reason, source=name, line=bad[0].line, sent_id=bad[0].sent_id)
-                    if bad:
-                        self.rejected(reject_batch(bad))
-                self.sentences += batch.num_rows
-                self.words += int(word_counts(batch).sum())
-                yield batch
-        if self.rejects and not self.sentences:
-            raise NothingReadError(f"no sentence could be read; the first: {self.first}")
+        """The sentences of all files, for Parquet."""
+        for batch in self._read(files):
+            self._count(batch)
+            yield batch
+        self._want_some()
+
+    def texts(self, files: list[str]) -> Iterator[pa.Buffer]:
+        """The sentences of all files as CoNLL-U, which not every row of a table can be."""
+        for batch in self._read(files):
+            text, good, bad = formatted(batch)
+            if bad and self.strict:
+                raise bad[0].error
+            if bad:
+                self.rejected(reject_batch(bad))
+            self._count(good)
+            yield text
+        self._want_some()
 
     def rejected(self, rejects: pa.RecordBatch, /) -> None:
-        for row in rejects.slice(0, max(0, _SHOWN - self.rejects)).to_pylist():
-            told = DataError(row["reason"], source=row["source"], line=row["line"], sent_id=row["sent_id"])
-            self.first = self.first or str(told)
+        for reject in rejects_in(rejects.slice(0, max(0, _SHOWN - self.rejects))):
+            self.first = self.first or str(reject.error)
             if self.tell:
-                print(printable(str(told)), file=sys.stderr)
+                print(printable(str(reject.error)), file=sys.stderr)
         self.rejects += rejects.num_rows
         if self.sink is not None:
             self.sink(rejects)
+
+    def _read(self, files: list[str]) -> Iterator[pa.RecordBatch]:
+        for name in files:
+            yield from read_sentences(name, strict=self.strict, rejects=self.rejected)
+
+    def _count(self, batch: pa.RecordBatch) -> None:
+        self.sentences += batch.num_rows
+        self.words += int(word_counts(batch).sum())
+
+    def _want_some(self) -> None:
+        if self.rejects and not self.sentences:
+            raise NothingReadError(f"no sentence could be read; the first: {self.first}")
 
 
 def _files(name: str) -> list[str]:
