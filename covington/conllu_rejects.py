@@ -52,7 +52,7 @@ def reason(trouble: int, value: bytes, detail: int, words: int) -> str:
         f"HEAD {shown} is not the number of a word",
         f"HEAD {detail} is outside the sentence, which has {words} word{'s' if words != 1 else ''}",
         f"comment {shown} after the first word",
-        "comments without a single word",
+        f"{'empty nodes' if detail else 'comments'} without a single word",
         "more than 65535 words",
         "not valid UTF-8",
         REASON,

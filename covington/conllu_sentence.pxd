@@ -28,6 +28,7 @@ cdef struct Sentence:
     long largest_head
     int64_t largest_head_line
     long range_end  # last word of the latest multiword token
+    int64_t range_line
     long empty_nodes  # since the last word
     bint range_is_open  # a multiword token waits for its first word
     const char* sent_id

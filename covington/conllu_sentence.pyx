@@ -142,6 +142,7 @@ cdef int read_row(Cursor* cursor, Columns* columns, Sentence* sentence, const ch
             complain(sentence, RANGE_ID, cursor.line, first, end, sentence.words + 1)
             return 0
         sentence.range_end = right
+        sentence.range_line = cursor.line
         sentence.range_is_open = True
         return store_node(cursor, columns.multiword, starts, ends)
     if left != sentence.words or right <= sentence.empty_nodes or sentence.range_is_open:
@@ -184,10 +185,10 @@ cdef int read_line(Cursor* cursor, Columns* columns, Sentence* sentence) noexcep
 cdef void check_whole(Sentence* sentence) noexcept nogil:
     """What can only be judged at the end of the sentence."""
     cdef const char* bad
-    if sentence.words == 0:
-        complain(sentence, NO_WORDS, sentence.line, NULL, NULL, 0)
-    elif sentence.range_end > sentence.words:
-        complain(sentence, RANGE_ID, sentence.line, NULL, NULL, 0)
+    if sentence.range_end > sentence.words:
+        complain(sentence, RANGE_ID, sentence.range_line, NULL, NULL, 0)
+    elif sentence.words == 0:
+        complain(sentence, NO_WORDS, sentence.line, NULL, NULL, sentence.empty_nodes)
     elif sentence.largest_head > sentence.words:
         complain(sentence, FAR_HEAD, sentence.largest_head_line, NULL, NULL, sentence.largest_head)
     if sentence.end - sentence.start > LARGEST:

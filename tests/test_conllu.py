@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import covington
 from covington import conllu, reading
+from covington.conllu_rejects import rejects_in
 from covington.errors import DataError
 from covington.schemas import REJECT, SENTENCE
 from covington.writing import formatted
@@ -193,6 +194,8 @@ BAD = {
     "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n# late\n": "comment '# late' after the first word",
     "# alone\n": "comments without a single word",
     "1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n": "a multiword token goes past",
+    "1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n": "a multiword token goes past the last word",
+    "0.1\tab\t_\t_\t_\t_\t_\t_\t_\t_\n": "empty nodes without a single word",
     "2-3\tab\t_\t_\t_\t_\t_\t_\t_\t_\n": "multiword token '2-3' does not fit here: the next word is 1",
     "1.1\tab\t_\t_\t_\t_\t_\t_\t_\t_\n": "empty node '1.1' does not fit here: the last word was 0",
 }
@@ -220,6 +223,19 @@ def test_the_line_reported_is_the_bad_one() -> None:
     lines[6] = lines[6].replace("\t0\t", "\tzero\t")
     _, rejects = conllu.parse_bytes("\n".join(lines).encode(), "here", 0, 1)
     assert rejects.column("line").to_pylist() == [7]
+    past = GOOD.replace("4\t.", "4-5\tx\t_\t_\t_\t_\t_\t_\t_\t_\n4\t.")
+    _, rejects = conllu.parse_bytes(past.encode(), "here", 0, 1)
+    assert rejects.column("line").to_pylist() == [9]
+
+
+def test_a_long_sent_id_is_told_in_part() -> None:
+    long = "id" * 1_000
+    _, rejects = conllu.parse_bytes(f"# sent_id = {long}\n1\ta\n\n".encode(), "here", 0, 1)
+    (reject,) = rejects_in(rejects)
+    assert reject.sent_id == long == reject.error.sent_id
+    assert (
+        str(reject.error) == f"here:2: sentence {long[:100]}…: expected 10 columns separated by tabs, found 2"
+    )
 
 
 def test_bytes_that_are_not_utf8() -> None:
