@@ -130,7 +130,7 @@ def unfit_heads(batch: pa.RecordBatch) -> Any:
     ):
         return unfit
     lists = _lists(heads)
-    values = lists.flatten()
+    values = _undone(lists.flatten())
     if pa.types.is_unsigned_integer(values.type):
         fits = pc.less_equal(values, pa.scalar(MOST_WORDS, pa.uint64()))
     elif pa.types.is_signed_integer(values.type):
@@ -145,6 +145,13 @@ def unfit_heads(batch: pa.RecordBatch) -> Any:
     rows = np.repeat(np.arange(len(lists)), pc.fill_null(lists.value_lengths(), 0))
     unfit[rows[~np.asarray(pc.fill_null(fits, True))]] = True
     return unfit
+
+
+def _undone(values: pa.Array) -> pa.Array:
+    """Values that stand for themselves, and not in a dictionary or a view."""
+    if pa.types.is_dictionary(values.type):
+        return values.dictionary_decode()
+    return values.cast(pa.string()) if pa.types.is_string_view(values.type) else values
 
 
 def without_heads(batch: pa.RecordBatch, rows: Any) -> pa.RecordBatch:

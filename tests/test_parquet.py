@@ -150,6 +150,25 @@ def test_other_types(path: Path, kind: str) -> None:
     assert table.schema.equals(SENTENCE)
 
 
+@pytest.mark.parametrize("values", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
+def test_lists_of_a_fixed_size(path: Path, values: pa.DataType) -> None:
+    pairs = pa.list_(values, 2)
+    columns = {
+        "tokens": pa.array([["a", "_"], ["b", "c"]], pairs),
+        "lemmas": pa.array([["x", "_"], ["_", None]], pairs),
+        "head": pa.array([["2", "0"], ["_", "1"]], pairs),
+    }
+    pq.write_table(pa.table(columns), path)
+    table = read(path)
+    assert table.schema.equals(SENTENCE)
+    assert table.column("tokens").to_pylist() == [["a", "_"], ["b", "c"]]
+    assert table.column("lemmas").to_pylist() == [["x", None], [None, None]]
+    assert table.column("head").to_pylist() == [[2, 0], [None, 1]]
+    pq.write_table(pa.table(columns | {"lemmas": pa.array([["x", "y"], None], pairs)}), path)
+    with pytest.raises(DataError, match=r"cannot be read as Parquet .*size"):  # Arrow reads no null among them
+        read(path)
+
+
 @pytest.mark.parametrize(
     "heads",
     [
@@ -219,6 +238,11 @@ def test_fields_of_one_name_are_told(path: Path) -> None:
             [1, 3, 4, 5],
         ),
         (pa.array([[2, 0], [0, 2**64 - 1], None, [0, 2]], pa.list_(pa.uint64())), [1]),
+        (
+            pa.array([["2", "0"], ["x", "0"], [None, "_"]], pa.list_(pa.dictionary(pa.int8(), pa.string()))),
+            [1],
+        ),
+        (pa.array([["2", "0"], ["x", "0"], None, ["1", "0"]], pa.list_(pa.string_view())), [1]),
     ],
 )
 def test_heads_that_are_no_numbers_of_words_are_rejected(
