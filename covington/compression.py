@@ -29,6 +29,7 @@ _PROMISES = (".parquet", ".gz", ".bz2", ".zst", ".xz")
 PIECE = 1 << 20  # bytes read at a time: a block of a stream, so that little is copied when blocks are cut
 XZ_MEMORY = 256 << 20  # bytes; the highest preset of xz needs 65 MB
 _PACKED = 1 << 16  # bytes unpacked at a time
+_LEAST = 1 << 16  # bytes given at a time, so that who reads on from a sentence not yet whole does so seldom
 _WITH_GZIP_HEADER = 16 + zlib.MAX_WBITS
 
 
@@ -67,14 +68,16 @@ class Members:
         self._waiting = b""  # packed bytes that no decompressor has seen
 
     def read(self, size: int) -> bytes:
-        while True:
-            if self._member is None and not self._begin():
-                return b""
+        """The next bytes, _LEAST or more unless `size` is less or they are the last: small members are joined."""
+        found, least = [], min(size, _LEAST)
+        while least > 0 and (self._member is not None or self._begin()):
             data = self._unpacked(size)
             if self._member.eof:
                 self._waiting, self._member = self._member.unused_data, None
-            if data:
-                return data
+            found.append(data)
+            size -= len(data)
+            least -= len(data)
+        return b"".join(found)
 
     def _unpacked(self, size: int) -> bytes:
         """The next bytes of the member; an xz decompressor may still have some without being given more."""

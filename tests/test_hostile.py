@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import subprocess
@@ -21,7 +22,7 @@ import pytest
 import covington
 from covington import endless, models
 from covington.cli import main
-from covington.compression import XZ_MEMORY
+from covington.compression import XZ_MEMORY, decompressed
 from covington.errors import DataError
 from covington.parquet import rows_at_a_time
 from covington.parquet_footer import row_group_size, row_groups
@@ -211,6 +212,16 @@ def test_the_longest_text_of_a_dictionary(codec: str, tmp_path: Path) -> None:
         assert tokens.unfolded == 1 + 70 + 2 + 6
         tokens.unfolded = None
         assert row_group_size(file, [tokens]) == (4, 4 * 70)
+
+
+def test_members_of_one_byte_are_joined() -> None:
+    """A sentence that comes in small pieces is begun anew with each of them."""
+    text = GOOD * 4_000
+    members = {byte: gzip.compress(bytes([byte])) for byte in set(text)}
+    packed = b"".join(members[byte] for byte in text)
+    pieces = list(decompressed(io.BytesIO(packed), "a.conllu.gz"))
+    assert b"".join(pieces) == text
+    assert min(map(len, pieces[:-1])) == 1 << 16
 
 
 def test_xz_data_that_wants_gigabytes_is_refused(tmp_path: Path) -> None:

@@ -165,7 +165,9 @@ def test_lists_of_a_fixed_size(path: Path, values: pa.DataType) -> None:
     assert table.column("lemmas").to_pylist() == [["x", None], [None, None]]
     assert table.column("head").to_pylist() == [[2, 0], [None, 1]]
     pq.write_table(pa.table(columns | {"lemmas": pa.array([["x", "y"], None], pairs)}), path)
-    with pytest.raises(DataError, match=r"cannot be read as Parquet .*size"):  # Arrow reads no null among them
+    with pytest.raises(
+        DataError, match=r"cannot be read as Parquet .*size"
+    ):  # Arrow reads no null among them
         read(path)
 
 
