@@ -69,8 +69,32 @@ def list_lengths(lists: pa.ListArray | pa.LargeListArray) -> Array:
         raise DataError(f"a column of lists was expected, not {lists.type}")
     if not len(lists):
         return np.zeros(0, np.int64)
-    ends = np.frombuffer(lists.buffers()[1], np.int32 if pa.types.is_list(lists.type) else np.int64)
-    lengths = np.diff(ends[lists.offset : lists.offset + len(lists) + 1]).astype(np.int64)
+    lengths = np.diff(_offsets(lists, len(lists.values))).astype(np.int64)
     if lists.null_count:
         lengths[~validity(lists)] = 0
     return lengths
+
+
+def require_sound(array: pa.Array) -> None:
+    """See to it that texts and lists lie within what there is: Arrow and compiled code go where the offsets say."""
+    if not len(array):
+        return
+    if pa.types.is_struct(array.type):
+        for number in range(array.type.num_fields):
+            require_sound(array.field(number))
+    elif pa.types.is_string(array.type):
+        text = array.buffers()[2]
+        _offsets(array, 0 if text is None else text.size)
+    elif pa.types.is_list(array.type):
+        _offsets(array, len(array.values))
+        require_sound(array.values)
+
+
+def _offsets(array: pa.Array, limit: int) -> Array:
+    """Where each text or list begins, and the last one ends: none before the one in front of it or past the limit."""
+    dtype = np.int64 if pa.types.is_large_list(array.type) else np.int32
+    offsets = np.frombuffer(array.buffers()[1], dtype)[array.offset : array.offset + len(array) + 1]
+    is_whole = len(offsets) == len(array) + 1
+    if not is_whole or offsets[0] < 0 or offsets[-1] > limit or (offsets[1:] < offsets[:-1]).any():
+        raise DataError("the offsets of an Arrow array make no sense")
+    return offsets

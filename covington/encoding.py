@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from covington import arrays
-from covington.arrays import list_lengths, numbers, validity
+from covington.arrays import list_lengths, numbers, require_sound, validity
 from covington.errors import DataError
 from covington.places import data_error, located
 from covington.sentences import Sentences, first_bad_tree
@@ -62,6 +62,8 @@ def _tags(batch: pa.RecordBatch, tag: str, lengths: Any) -> pa.StringArray | Non
     if len(found) == 1 or all(column is None for column in found):
         return found[0]
     columns = [pa.nulls(int(lengths.sum()), pa.string()) if column is None else column for column in found]
+    for column in columns:
+        require_sound(column)
     joined = pc.binary_join_element_wise(*columns, _PLUS, null_handling="replace")
     has_none = np.logical_and.reduce([~validity(column) for column in columns])
     return joined.take(numbers(np.arange(len(joined)), ~has_none)) if has_none.any() else joined
@@ -133,4 +135,5 @@ def per_word(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.Array | None:
         )
     known = np.repeat(found == lengths, lengths)
     place = np.where(known, np.cumsum(known) - 1, 0)
+    require_sound(flat)
     return flat.take(numbers(place, known))

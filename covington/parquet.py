@@ -55,6 +55,8 @@ def write_to(batches: Iterable[pa.RecordBatch], file: IO[bytes], parsed: Collect
         for batch in batches:
             one = conform(batch, parsed=parsed)
             schema = one.schema
+            for column in one.columns:
+                arrays.require_sound(column)
             yield one
 
     try:

@@ -1,12 +1,13 @@
 """Arrow buffers in, hashed values per word out: no Python object per token, the GIL released."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from covington.arrow_views cimport StringView, is_valid, view_strings
 from covington.hashing cimport SEED, finish, hash_bytes, mix
 
 import numpy as np
 
+from covington.errors import DataError
 from covington.templates import WORD_ATTRIBUTES
 
 cdef enum:
@@ -71,38 +72,19 @@ cdef uint64_t take(const uint8_t *text, int64_t length, int what) noexcept nogil
 
 
 cdef class _Strings:
-    """The buffers of a string array, held for as long as they are read."""
-    cdef Py_buffer starts
-    cdef Py_buffer text
-    cdef Py_buffer valid
-    cdef bint has_text
-    cdef bint has_valid
-    cdef int64_t offset
+    """A string array, held for as long as it is read, and its buffers, which were checked."""
+    cdef object array
+    cdef StringView view
 
     def __cinit__(self, array):
-        self.offset = array.offset
-        valid, starts, text = array.buffers()
-        PyObject_GetBuffer(starts, &self.starts, PyBUF_SIMPLE)
-        self.has_text = text is not None
-        if self.has_text:
-            PyObject_GetBuffer(text, &self.text, PyBUF_SIMPLE)
-        self.has_valid = valid is not None and array.null_count > 0
-        if self.has_valid:
-            PyObject_GetBuffer(valid, &self.valid, PyBUF_SIMPLE)
-
-    def __dealloc__(self):
-        PyBuffer_Release(&self.starts)
-        if self.has_text:
-            PyBuffer_Release(&self.text)
-        if self.has_valid:
-            PyBuffer_Release(&self.valid)
+        self.array = array
+        view_strings(array, &self.view)
 
     cdef uint64_t value(self, int64_t index, int what) noexcept nogil:
-        cdef const int32_t *starts = <const int32_t *>self.starts.buf
-        index += self.offset
-        if self.has_valid and not (<const uint8_t *>self.valid.buf)[index >> 3] >> (index & 7) & 1:
+        cdef const int32_t *starts = self.view.offsets + index
+        if not is_valid(self.view.valid, self.view.valid_from, index):
             return EMPTY_VALUE
-        return take(<const uint8_t *>self.text.buf + starts[index], starts[index + 1] - starts[index], what)
+        return take(<const uint8_t *>self.view.data + starts[0], starts[1] - starts[0], what)
 
 
 cdef class Sentences:
@@ -151,6 +133,8 @@ cdef class Sentences:
             values[:] = EMPTY_VALUE
             return values
         strings = _Strings(columns[column])
+        if strings.view.length != self.tokens:
+            raise DataError(f"column {column!r} has {strings.view.length} values for {self.tokens} words")
         with nogil:
             for token in range(self.tokens):
                 values[token] = strings.value(token, taken)

@@ -65,6 +65,31 @@ def test_lists() -> None:
         arrays.list_lengths(pa.array(["a"]))
 
 
+@pytest.mark.parametrize("offsets", [[0, 99, 2], [0, -5, 2], [1, 0, 2], [0, 2, 1]])
+def test_offsets_that_make_no_sense_are_refused(offsets: list[int]) -> None:
+    """Arrow looks at the first and the last alone, unless it is asked to look at all."""
+    buffer = pa.py_buffer(np.array(offsets, np.int32))
+    texts = pa.StringArray.from_buffers(2, buffer, pa.py_buffer(b"ab"))
+    lists = pa.Array.from_buffers(pa.list_(pa.string()), 2, [None, buffer], children=[pa.array(["a", "b"])])
+    inside = pa.ListArray.from_arrays(
+        pa.array([0, 2], pa.int32()), pa.StructArray.from_arrays([texts], ["form"])
+    )
+    for array in (texts, lists, inside):
+        with pytest.raises(DataError, match="make no sense"):
+            arrays.require_sound(array)
+    with pytest.raises(DataError, match="make no sense"):
+        arrays.list_lengths(lists)
+
+
+@given(LISTS, st.integers(0, 3))
+def test_arrays_that_are_sound(values: list[list[int] | None], first: int) -> None:
+    texts = [None if row is None else [str(value) for value in row] for row in values]
+    arrays.require_sound(pa.array(texts, pa.list_(pa.string()))[first:])
+    arrays.require_sound(
+        pa.array([[{"form": "a"}], None, []], pa.list_(pa.struct([("form", pa.string())])))[first:]
+    )
+
+
 WITHOUT_PANDAS = """
 import sys
 class Finder:

@@ -117,3 +117,24 @@ def test_two_tags_are_joined_whatever_the_rest_of_the_batch_has() -> None:
         alone = encoding._tags(rows.select(["tokens", name]), "upos+xpos", np.array([3]))
         assert alone is not None and alone.to_pylist() == expected
     assert encoding._tags(rows.select(["tokens"]), "upos+xpos", np.array([3])) is None
+
+
+def lying(*offsets: int) -> pa.Buffer:
+    return pa.py_buffer(np.array(offsets, np.int32))
+
+
+@pytest.mark.parametrize("tag", ["upos", "upos+xpos"])
+@pytest.mark.parametrize("middle", [1 << 30, -(1 << 30)])
+def test_offsets_that_make_no_sense_are_not_followed(tag: str, middle: int) -> None:
+    good = pa.array([["a", "b"], None], TEXT)
+    texts = pa.StringArray.from_buffers(2, lying(0, middle, 2), pa.py_buffer(b"ab"))
+    for bad in (
+        pa.ListArray.from_arrays(pa.array([0, 2, 2], pa.int32()), texts),
+        pa.Array.from_buffers(TEXT, 2, [None, lying(0, middle, 2)], children=[pa.array(["a", "b"])]),
+    ):
+        for given in (
+            {"tokens": bad, "upos": good, "xpos": good},
+            {"tokens": good, "upos": bad, "xpos": good},
+        ):
+            with pytest.raises(DataError, match="make no sense"):
+                encoding.encode(columns(**given), ["w", "p"], tag)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -106,6 +107,17 @@ def test_row_groups_end_by_bytes_too_whatever_the_batches(
     for size in (1, 3, 40):
         covington.write_parquet((batch.slice(start, size) for start in range(0, 100, size)), path)
         assert path.read_bytes() == once
+
+
+def test_arrays_that_lie_are_not_written(path: Path) -> None:
+    texts = pa.StringArray.from_buffers(
+        4, pa.py_buffer(np.array([0, 1, 1 << 30, 2, 2], np.int32)), pa.py_buffer(b"ab")
+    )
+    words = pa.ListArray.from_arrays(pa.array([0, 4], pa.int32()), texts)
+    batch = good()
+    with pytest.raises(DataError, match="make no sense"):
+        covington.write_parquet([batch.set_column(3, batch.schema.field("tokens"), words)], path)
+    assert not path.exists()
 
 
 def test_no_sentences(path: Path) -> None:
