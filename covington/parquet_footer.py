@@ -34,6 +34,7 @@ _DICTIONARY_PAGE = 2  # type of a page
 _TEXT = 6  # type of a column: BYTE_ARRAY
 _CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 _HEADER = 1 << 10  # bytes, more than the header of a dictionary has
+_FARTHEST = 1 << 62  # bytes from the beginning of a file
 _LARGEST_PAGE = 1 << 27  # bytes of a dictionary that is looked into
 
 Read = TypeVar("Read")
@@ -97,13 +98,15 @@ def _unfolded(file: IO[bytes], column: Column) -> int:
 
 def _longest(file: IO[bytes], start: int, codec: int) -> int:
     """The bytes of the longest text in a dictionary; all its bytes if one cannot look into it."""
-    file.seek(max(0, start))
+    if not 0 < start < _FARTHEST:
+        return 0  # damaged, for the reader to tell
+    file.seek(start)
     header = _Thrift(file.read(_HEADER))
     page = dict.fromkeys(_PAGE_NUMBERS.values(), 0)
     try:
         page |= header.numbers(_PAGE_NUMBERS)
     except (IndexError, RecursionError):
-        return 0  # damaged, for the reader to tell
+        return 0  # the same
     if page["type"] != _DICTIONARY_PAGE:
         return 0
     if min(page["packed"], page["size"]) <= 0 or max(page["packed"], page["size"]) > _LARGEST_PAGE:

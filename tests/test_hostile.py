@@ -212,6 +212,9 @@ def test_the_longest_text_of_a_dictionary(codec: str, tmp_path: Path) -> None:
         assert tokens.unfolded == 1 + 70 + 2 + 6
         tokens.unfolded = None
         assert row_group_size(file, [tokens]) == (4, 4 * 70)
+        for nowhere in (-5, 0, 1 << 40, 1 << 70):
+            tokens.dictionary = nowhere
+            assert row_group_size(file, [tokens]) == (4, tokens.size)
 
 
 def test_members_of_one_byte_are_joined() -> None:
