@@ -6,8 +6,8 @@ leaves the same remainder when divided by the number of shards. Nothing here dep
 every runner gives the same bytes; and all steps leave their result under a name of its own, so a training
 that was killed goes on after its last complete epoch.
 
-What an epoch ends with is in a file of weights, or it is what the epoch before ended with and the changes of all shards
-since: they are a fraction of the weights, and whoever has the weights of some epoch before needs nothing else.
+What an epoch ends with is in a file of weights, or it is what the epoch before ended with and the changes of all
+shards: whoever has the weights of an earlier epoch needs nothing else.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ from covington.weights import Weights
 
 KEEP = ("best", "last")
 MOST_SHARDS = 10_000
-MOST_BEHIND = 2  # weights are written anew when the changes since have so many times their rows
+MOST_BEHIND = 2  # weights are written anew when the changes since have so many times their rows,
+MOST_CHANGES = 256  # or are in so many files
 # names of the files between epochs, and of those that are being written
 _NAME = (
     r"(training|survey|kept)\.json|epoch-\d{5,}\.(weights|json|covington)"
     r"|epoch-\d{5,}-shard-\d{5}-of-\d{5}-\w+\.changes"
 )
 _OURS = re.compile(rf"({_NAME})|\.({_NAME})\.[0-9a-f]+\.part")
-_CHANGES = re.compile(r"epoch-(\d+)-shard-\d+-of-\d+-(\w+)\.changes")
-_WEIGHTS = re.compile(r"epoch-(\d+)\.weights")
+_STATE = re.compile(r"epoch-(\d{5,})(\.weights|-shard-\d{5}-of-\d{5}-\w+\.changes)")
 
 
 @dataclass
@@ -127,7 +127,7 @@ class Training:
         return f"{self.model}.training"
 
     def weights_path(self, epoch: int) -> str:
-        """The mixed weights after an epoch."""
+        """The mixed weights after an epoch, if they were written as a whole."""
         return join(self.folder, f"epoch-{epoch:05d}.weights")
 
     def changes_path(self, epoch: int, shard: int, job: str = "") -> str:
@@ -162,8 +162,6 @@ class Training:
         earlier = read_json(path)
         if isinstance(earlier, dict) and earlier | {"job": None} == description | {"job": None}:
             write_json(path, description | {"job": self.job})  # whoever had it before notices
-            complete = {(record["epoch"], record.get("job")) for record in self.records()}
-            remove([path for path, *of in self._all_changes() if tuple(of) not in complete])
             return
         strange = [path for path in files_in(self.folder) if not self._is_ours(path)]
         if strange:
@@ -233,7 +231,8 @@ class Training:
             self._stay(epoch - 1, before)
         report = training.train_epoch(weights, self._prepared(shard), epoch, shard)
         self.check_job()
-        put(lambda path: training.save_changes(weights, path), self.changes_path(epoch, shard))
+        if not exists(self.changes_path(epoch, shard)):  # a step that is repeated leaves what others may read
+            put(lambda path: training.save_changes(weights, path), self.changes_path(epoch, shard))
         with _resident.lock:
             _resident.spare.append(weights)
         return report
@@ -247,8 +246,9 @@ class Training:
             weights = self._weights_before(epoch)
             before = self._record(epoch - 1)
             checksum, rows = self._mix(weights, before["weights"], epoch, self.job)
-            changes = {"weights": checksum, "job": self.job, "behind": before.get("behind", 0) + rows}
-            self._complete(epoch, weights, reports, changes)
+            since = before.get("changes", {"rows": 0, "files": 0})
+            changes = {"job": self.job, "rows": since["rows"] + rows, "files": since["files"] + self.shards}
+            self._complete(epoch, weights, reports, {"weights": checksum, "changes": changes})
             self._stay(epoch, weights)
 
     def run_plain(self, tell: Callable[[dict[str, Any]], object], overwrite: bool = False) -> dict[str, Any]:
@@ -260,13 +260,14 @@ class Training:
             self.look()
             done = self.records()
             for record in done:
-                tell(record)
+                tell(told(record))
             epoch = len(done)
-            weights = self._weights_before(epoch + 1)
+            with _resident.lock:
+                weights = self._weights_before(epoch + 1)
             while epoch < self.options.epochs and not self.has_stopped(epoch + 1):
                 epoch += 1
                 report = training.train_epoch(weights, self._prepared(0), epoch, 0)
-                tell(self._complete(epoch, weights, [report]))
+                tell(told(self._complete(epoch, weights, [report])))
             self.keep_model()
             return self.finish()
 
@@ -295,8 +296,9 @@ class Training:
         else:
             with _resident.lock:
                 self._freeze(self._weights_before(best + 1), records[-1], self.model)
-        write_json(join(self.folder, "kept.json"), records[best - 1])
-        return records[best - 1]
+        kept = told(records[best - 1])
+        write_json(join(self.folder, "kept.json"), kept)
+        return kept
 
     def finish(self) -> dict[str, Any]:
         """Take the files between epochs away; returns the facts about the epoch whose model was kept."""
@@ -327,13 +329,13 @@ class Training:
                     weights = Weights(self.look().classes(self.options))
                 elif record["weights"] == _resident.checksum and _resident.weights is not None:
                     weights, _resident.weights = _resident.weights, None
-                elif "job" in record:
+                elif "changes" in record:
                     later.append(record)
                 else:
                     with fetched(self.weights_path(record["epoch"])) as path:
                         weights = training.load_weights(path, record["weights"])
             for one in reversed(later):
-                checksum, _ = self._mix(weights, record["weights"], one["epoch"], one["job"])
+                checksum, _ = self._mix(weights, record["weights"], one["epoch"], one["changes"]["job"])
                 if checksum != one["weights"]:
                     raise ModelError(f"the changes of epoch {one['epoch']} are not those of its record")
                 record = one
@@ -348,7 +350,7 @@ class Training:
             parts = [training.load_changes(stack.enter_context(fetched(path))) for path in paths]
             mix(weights, parts, self.mixing)
         checksum = Checksum()
-        checksum.update("".join([before, *(part.checksum for part in parts)]).encode())
+        checksum.update("".join([self.mixing, before, *(part.checksum for part in parts)]).encode())
         return checksum.hexdigest(), sum(map(len, parts))
 
     def _stay(self, epoch: int, weights: Weights) -> None:
@@ -379,7 +381,7 @@ class Training:
         return description
 
     def _complete(
-        self, epoch: int, weights: Weights, reports: list[EpochReport], changes: dict[str, Any] | None = None
+        self, epoch: int, weights: Weights, reports: list[EpochReport], mixed: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Write down what an epoch ends with, as weights or as the facts about the changes, and score it."""
         record: dict[str, Any] = {
@@ -388,8 +390,12 @@ class Training:
             "updates": sum(report.updates for report in reports),
         }
         self.check_job()
-        if changes is not None and changes["behind"] <= MOST_BEHIND * len(weights):
-            record |= changes
+        if (
+            mixed is not None
+            and mixed["changes"]["rows"] <= MOST_BEHIND * len(weights)
+            and mixed["changes"]["files"] <= MOST_CHANGES
+        ):
+            record |= mixed
         else:
             record["weights"] = put(
                 lambda path: training.save_weights(weights, path), self.weights_path(epoch)
@@ -409,20 +415,18 @@ class Training:
                         remove([self.model_path(best_epoch(earlier))])
         self.check_job()
         write_json(self.record_path(epoch), record)
-        if "job" not in record:
-            remove([path for path, of in self._all_weights() if of < epoch])
-            remove([path for path, of, _ in self._all_changes() if of <= epoch])
+        if "changes" not in record:
+            remove(self._superseded(epoch))
         return record
 
-    def _all_weights(self) -> list[tuple[str, int]]:
-        """The files of weights, with their epochs."""
-        found = [(path, _WEIGHTS.fullmatch(path[len(self.folder) + 1 :])) for path in files_in(self.folder)]
-        return [(path, int(match[1])) for path, match in found if match]
-
-    def _all_changes(self) -> list[tuple[str, int, str]]:
-        """The files of shards' changes, with their epochs and jobs."""
-        found = [(path, _CHANGES.fullmatch(path[len(self.folder) + 1 :])) for path in files_in(self.folder)]
-        return [(path, int(match[1]), match[2]) for path, match in found if match]
+    def _superseded(self, epoch: int) -> list[str]:
+        """Weights and changes that nobody needs who has the weights of an epoch."""
+        found = [(path, _STATE.fullmatch(path[len(self.folder) + 1 :])) for path in files_in(self.folder)]
+        return [
+            path
+            for path, match in found
+            if match and int(match[1]) <= epoch and path != self.weights_path(epoch)
+        ]
 
     def _freeze(self, weights: Weights, record: dict[str, Any], target: str) -> None:
         facts = {"epoch": record["epoch"], "shards": self.shards, "mixing": self.mixing}
@@ -440,6 +444,11 @@ class Training:
             "patience": self.patience,
             "prune": self.prune,
         }
+
+
+def told(record: dict[str, Any]) -> dict[str, Any]:
+    """The facts about an epoch that are of interest to others."""
+    return {name: fact for name, fact in record.items() if name not in ("weights", "changes")}
 
 
 def best_epoch(records: list[dict[str, Any]]) -> int:

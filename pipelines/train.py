@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import apache_beam as beam
 
 from covington.errors import CovingtonError, JobError, OptionError
 from covington.listing import is_local
-from covington.pipelines.epochs import Training
+from covington.pipelines.epochs import Training, told
 from covington.pipelines.runner import Runner
 from covington.pipelines.transforms import take_folder
 from covington.training import EpochReport
@@ -76,9 +76,8 @@ class _TrainEpochs(beam.PTransform):  # type: ignore[misc]
         for epoch in range(len(work.records()) + 1, self.last + 1):
             epoch_is_over = (
                 epoch_is_over
-                | f"DealOut{epoch}" >> beam.FlatMap(lambda _: ((shard, None) for shard in range(work.shards)))
-                # a shard has the same key in every epoch, so that it may come to the worker that knows its sentences
-                | f"ShareOut{epoch}" >> beam.GroupByKey()
+                | f"DealOut{epoch}" >> beam.FlatMap(lambda _: range(work.shards))
+                | f"ShareOut{epoch}" >> beam.Reshuffle()
                 | f"TrainShard{epoch}" >> beam.Map(_train, work, epoch)
                 | f"BringTogether{epoch}" >> beam.GroupByKey()
                 | f"MixWeights{epoch}" >> beam.Map(_mix, work, epoch)
@@ -91,10 +90,7 @@ def _look(_: None, work: Training) -> None:
     work.look()
 
 
-def _train(
-    dealt: tuple[int, Iterable[None]], work: Training, epoch: int
-) -> tuple[int, tuple[int, EpochReport | None]]:
-    shard, _ = dealt
+def _train(shard: int, work: Training, epoch: int) -> tuple[int, tuple[int, EpochReport | None]]:
     return 0, (shard, work.train_part(epoch, shard))
 
 
@@ -124,7 +120,7 @@ class TrainJob:
                 self.runner.run(lambda pipeline, part=part: pipeline | part)  # type: ignore[misc]
                 if len(self.work.records()) == done:
                     raise JobError(f"the job is over, but {self.work.folder} has no more epochs than before")
-        self.work.keep_model()
+            self.work.keep_model()  # also if nobody could be told
         return self.work.finish()
 
 
@@ -156,13 +152,11 @@ class _Watch:
 
     def _tell_what_is_new(self) -> None:
         try:
-            records = self._work.records(self._told)
-        except CovingtonError:  # a request that failed; there will be others
-            return
-        try:
-            for record in records:
+            for record in self._work.records(self._told):
                 self._told += 1
-                self._tell(record)
+                self._tell(told(record))
+        except CovingtonError:
+            pass  # a request that failed; there will be others
         except Exception as error:
             self._error = error
 

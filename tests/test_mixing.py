@@ -55,6 +55,29 @@ def test_weights_survive_a_file(tmp_path: Path) -> None:
         Parser.load(tmp_path / "weights")
 
 
+def test_a_table_of_many_rows_survives_a_file_and_a_copy(tmp_path: Path) -> None:
+    keys = np.unique(np.random.default_rng(1).integers(1, 1 << 64, 200_000, dtype=np.uint64, endpoint=False))
+    arrays = {
+        "keys": keys,
+        "ends": np.arange(1, len(keys) + 1),
+        "classes": np.arange(len(keys), dtype=np.uint16) % 7,
+        "weights": np.arange(1, len(keys) + 1, dtype=np.int32),
+        "sums": np.arange(len(keys)),
+    }
+    weights = Weights.from_arrays(7, 5, 3, arrays)
+    assert len(weights) == len(keys)
+    copies = [weights.for_a_shard(), weights.for_a_shard(Weights(7))]
+    for one in (weights, *copies):
+        again = one.arrays()
+        assert all(
+            np.array_equal(again[name], arrays[name]) for name in ("keys", "ends", "classes", "weights")
+        )
+    assert np.array_equal(weights.arrays()["sums"], arrays["sums"])
+    mixed = Weights(7)
+    mix(mixed, [Changes(7, 5, 3, arrays)], "double")
+    assert all(np.array_equal(mixed.arrays()[name], array) for name, array in arrays.items())
+
+
 @pytest.mark.parametrize("by", MIXING)
 def test_mixing_one_part_changes_nothing(by: str) -> None:
     options, found = TrainingOptions(epochs=3), survey([SAMPLE])

@@ -89,8 +89,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mixing",
         choices=MIXING,
         default=MIXING[0],
-        help="what becomes of the shards' weights: their mean (uniform), one that counts shards by their updates,"
-        " or double: go twice as far as to the mean, which needs fewer epochs (%(default)s)",
+        help="what becomes of the shards' weights. uniform: their mean; updates: their mean, where shards count by"
+        " their updates; double: go from the weights before to the mean and as far again (%(default)s)",
     )
     group.add_argument(
         "--threads", type=int, default=0, metavar="N", help="threads on this machine (0: one per core)"

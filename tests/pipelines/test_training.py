@@ -122,17 +122,74 @@ def interrupted(path: Path, epoch: int) -> Training:
     return work
 
 
-@pytest.mark.parametrize("most_behind", [0, 1, 1000])
+@pytest.mark.parametrize(
+    ("most_behind", "most_changes", "weights", "changes"),
+    [
+        (0, 256, ["epoch-00003.weights"], 0),
+        (1, 256, ["epoch-00001.weights"], 6),
+        (1000, 256, [], 9),
+        (1000, 6, ["epoch-00003.weights"], 0),
+    ],
+)
 def test_what_an_epoch_ends_with_is_in_weights_or_in_changes(
-    most_behind: int, three_shards: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    most_behind: int,
+    most_changes: int,
+    weights: list[str],
+    changes: int,
+    three_shards: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(epochs, "MOST_BEHIND", most_behind)
+    monkeypatch.setattr(epochs, "MOST_CHANGES", most_changes)
     folder = Path(interrupted(tmp_path / "model", 3).folder)
-    whole = sorted(path.name for path in folder.glob("*.weights"))
-    assert whole == {0: ["epoch-00003.weights"], 1: ["epoch-00001.weights"], 1000: []}[most_behind]
-    assert len(list(folder.glob("*.changes"))) == {0: 0, 1: 6, 1000: 9}[most_behind]
+    assert [path.name for path in folder.glob("*.weights")] == weights
+    assert len(list(folder.glob("*.changes"))) == changes
     (folder / "epoch-00004-shard-00000-of-00003-abcd.changes").write_bytes(b"of a worker that was killed")
     assert train(tmp_path / "model", shards=3) == three_shards
+
+
+def test_who_has_the_weights_of_an_earlier_epoch_mixes_what_came_since(
+    three_shards: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(epochs, "MOST_BEHIND", 1000)
+    path = str(tmp_path / "model")
+    work = interrupted(tmp_path / "model", 1)
+    work.train_part(2, 0)  # takes them into memory
+    early = epochs._resident.weights, epochs._resident.checksum
+    assert early[0] is not None
+    epochs._resident.weights = None
+    again = Training((SAMPLE,), path, options=OPTIONS, shards=3)  # on another machine
+    again.begin()
+    for epoch in (2, 3):
+        again.finish_epoch(epoch, [one for shard in range(3) if (one := again.train_part(epoch, shard))])
+    epochs._resident.weights, epochs._resident.checksum = early
+    loads: list[Path] = []
+    load = training.load_changes
+    monkeypatch.setattr(training, "load_changes", lambda path: (loads.append(path), load(path))[1])
+    again.train_part(4, 0)
+    assert [re.sub("-shard.*", "", path.name) for path in loads] == 3 * ["epoch-00002"] + 3 * ["epoch-00003"]
+    assert train(tmp_path / "model", shards=3) == three_shards
+
+
+def test_trainings_side_by_side_in_one_process(
+    three_shards: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the first epoch they have the same changes, and not the same weights."""
+    monkeypatch.setattr(epochs, "MOST_BEHIND", 1000)
+    works = [
+        Training((SAMPLE,), str(tmp_path / mixing), options=OPTIONS, shards=3, mixing=mixing)
+        for mixing in ("uniform", "double")
+    ]
+    for work in works:
+        work.begin()
+    for epoch in range(1, OPTIONS.epochs + 1):
+        for work in works:
+            work.finish_epoch(epoch, [one for shard in range(3) if (one := work.train_part(epoch, shard))])
+    for work in works:
+        work.keep_model()
+    assert (tmp_path / "double").read_bytes() == three_shards
+    assert (tmp_path / "uniform").read_bytes() == train(tmp_path / "alone", shards=3, mixing="uniform")
 
 
 def test_steps_that_a_runner_repeats_change_nothing(three_shards: bytes, tmp_path: Path) -> None:
@@ -335,11 +392,12 @@ def test_only_our_own_names_are_ours(name: str, tmp_path: Path) -> None:
     assert mine.read_text() == "precious"
 
 
-def test_what_comes_into_the_folder_meanwhile_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["note.txt", "epoch-1.weights"])
+def test_what_comes_into_the_folder_meanwhile_stays(name: str, tmp_path: Path) -> None:
     work = Training((SAMPLE,), str(tmp_path / "model"), options=OPTIONS)
-    note = Path(work.folder) / "note.txt"
+    note = Path(work.folder) / name
     work.run_plain(lambda record: note.write_text("precious") and None)
-    assert [path.name for path in Path(work.folder).iterdir()] == ["note.txt"]
+    assert [path.name for path in Path(work.folder).iterdir()] == [name]
 
 
 def test_a_folder_that_is_a_link_holds_no_old_epochs(serial: bytes, tmp_path: Path) -> None:
@@ -352,15 +410,6 @@ def test_a_folder_that_is_a_link_holds_no_old_epochs(serial: bytes, tmp_path: Pa
     assert not list((tmp_path / "scratch").iterdir())
     Training((SAMPLE,), str(tmp_path / "model"), options=OPTIONS).run_plain(lambda record: None)
     assert (tmp_path / "model").read_bytes() == serial
-
-
-def test_a_training_taken_up_again_drops_what_others_began(tmp_path: Path) -> None:
-    for _ in range(2):
-        work = Training((SAMPLE,), str(tmp_path / "model"), options=OPTIONS, shards=2)
-        work.begin()
-        work.look()
-        work.train_part(1, 0)
-        assert [str(path) for path in Path(work.folder).glob("*.changes")] == [work.changes_path(1, 0)]
 
 
 def test_a_folder_in_the_folder_stays(tmp_path: Path) -> None:
@@ -542,5 +591,5 @@ def test_an_error_in_telling_is_told(shards: int, tmp_path: Path) -> None:
     work = Training((SAMPLE,), str(tmp_path / "model"), options=OPTIONS, shards=shards)
     with pytest.raises(BrokenPipeError, match="nobody hears of epoch 1"):
         TrainJob(work, None if shards == 1 else ONE).run(fails)
-    assert not (tmp_path / "model").exists()
+    assert (tmp_path / "model").exists() == (shards == 2)  # shards are not waited for
     train(tmp_path / "model", shards=shards)
