@@ -2,7 +2,7 @@
 
 A shard learns in a copy of the mixed weights, and only the rows that it changed come back. With `uniform` and `updates`
 a weight becomes the mean of what it is in all shards; where a row did not change, it is what it was before. `double`
-goes twice as far from what it was before.
+goes twice as far from there.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t

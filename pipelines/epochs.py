@@ -55,6 +55,7 @@ from covington.pipelines.storage import (
 from covington.pipelines.work import read_task, tasks
 from covington.survey import Survey, survey
 from covington.training import EpochReport
+from covington.treebanks import is_part
 from covington.weights import Weights
 
 KEEP = ("best", "last")
@@ -155,6 +156,7 @@ class Training:
     def begin(self, overwrite: bool = False) -> None:
         """Make the folder for the files between epochs, or find it as an earlier run of this training left it."""
         keep_apart([file.name for file in list_inputs((*self.inputs, *self.dev))], [self.model, self.folder])
+        self._check_parts()
         if is_local(self.model) and Path(self.model).is_dir():
             raise OptionError(f"{self.model} is a folder, so the model cannot have this name")
         description = self._description()
@@ -176,6 +178,15 @@ class Training:
             )
         self._clear()
         write_json(path, description | {"job": self.job})
+
+    def _check_parts(self) -> None:
+        """Refuse to learn the dev and test parts of a treebank, unless they are named one by one."""
+        names = {file.path: file.path.rpartition("/")[2] for file in list_inputs(self.inputs)}
+        if not any(is_part(name, "train") for name in names.values()):
+            return
+        for path, name in names.items():
+            if path not in self.inputs and (is_part(name, "dev") or is_part(name, "test")):
+                raise OptionError(f"{path} is no training file, by its name: name the files to learn from")
 
     def check_job(self) -> None:
         """See to it that the folder still belongs to this training."""

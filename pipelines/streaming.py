@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import pyarrow as pa
 
@@ -39,12 +39,21 @@ from covington.progress import Progress
 from covington.reject_file import reject_file
 from covington.rejecting import RejectSink
 from covington.schemas import PARSE
-from covington.writing import write_conllu
+from covington.writing import write_texts
 
 _BLOCK = 1 << 20  # bytes: small, so that a pipe gives its first trees soon
 _ROWS = 4_096  # of a table
 
+_NO_TEXT = pa.py_buffer(b"")
+
 Job = Callable[[], Shard]
+
+
+class Done(NamedTuple):
+    """Parsed sentences, also as CoNLL-U if that is what is written."""
+
+    shard: Shard
+    text: pa.Buffer
 
 
 def is_one_file(output: str) -> bool:
@@ -86,9 +95,9 @@ class ParseStream:
         keep_apart([file.name for file in files], [self.output, self.rejects])
         report = Report()
 
-        def parsed(keep: RejectSink) -> Iterator[pa.RecordBatch]:
+        def parsed(keep: RejectSink) -> Iterator[Done]:
             nonlocal report
-            for shard in self._in_order(self._jobs(files, parser, bar)):
+            for shard, text in self._in_order(self._jobs(files, parser, bar)):
                 if self.strict and shard.rejects.num_rows:
                     raise rejected(shard.rejects)
                 keep(shard.rejects)
@@ -97,7 +106,7 @@ class ParseStream:
                 bar.tokens(done.tokens)
                 if shard.rejects.num_rows and self.first_reject is None:
                     self.first_reject = str(rejected(shard.rejects))
-                yield shard.sentences
+                yield Done(shard, text)
             if report.rejects and not report.sentences:
                 raise NothingReadError(f"no sentence could be read; the first: {self.first_reject}")
 
@@ -117,25 +126,25 @@ class ParseStream:
             return nullcontext(_forget)
         return reject_file(self.rejects, whole_file)
 
-    def _write(self, batches: Iterator[pa.RecordBatch]) -> None:
+    def _write(self, parsed: Iterator[Done]) -> None:
         def write(path: str | Path) -> None:
             if self.output.endswith(".parquet"):
-                write_parquet(batches, path, PARSE.names)
+                write_parquet((shard.sentences for shard, _ in parsed), path, PARSE.names)
             else:
-                write_conllu(batches, path)
+                write_texts((text for _, text in parsed), path)
 
         if self.output == "-" or is_local(self.output):
             write(self.output)
         else:
             put(write, self.output)
 
-    def _in_order(self, jobs: Iterator[Job]) -> Iterator[Shard]:
+    def _in_order(self, jobs: Iterator[Job]) -> Iterator[Done]:
         """Results in the order of the jobs, with a few of them under way at any time."""
         with ThreadPoolExecutor(self.threads) as pool:
-            waiting: deque[Future[Shard]] = deque()
+            waiting: deque[Future[Done]] = deque()
             try:
                 for job in jobs:
-                    waiting.append(pool.submit(job))
+                    waiting.append(pool.submit(self._done, job))
                     if len(waiting) > 2 * self.threads:
                         yield waiting.popleft().result()
                 while waiting:
@@ -144,6 +153,13 @@ class ParseStream:
                 for future in waiting:
                     future.cancel()
 
+    def _done(self, job: Job) -> Done:
+        shard = job()
+        if self.output.endswith(".parquet"):
+            return Done(shard, _NO_TEXT)
+        text, shard = as_conllu(shard)
+        return Done(shard, text)
+
     def _jobs(self, files: list[InputFile], parser: Parser, bar: _Bar) -> Iterator[Job]:
         options = replace(self.options, threads=1)
         if "-" in self.inputs:
@@ -151,7 +167,7 @@ class ParseStream:
         bar.whole = sum(file.size for file in files)
         for file in files:
             if file_kind(file) == "parquet":
-                yield from _row_jobs(file, parser, options, not self.output.endswith(".parquet"))
+                yield from _row_jobs(file, parser, options)
                 bar.read(file.size)
             else:
                 with readable(file.path), open_raw(file.path) as raw:
@@ -175,19 +191,14 @@ def _text_jobs(raw: IO[bytes] | _Counted, name: str, parser: Parser, options: Pa
         line += data.lines if isinstance(data, Endless) else data.count(b"\n")
 
 
-def _row_jobs(file: InputFile, parser: Parser, options: ParseOptions, to_conllu: bool) -> Iterator[Job]:
+def _row_jobs(file: InputFile, parser: Parser, options: ParseOptions) -> Iterator[Job]:
     position = 0
     with readable(file.path), open_raw(file.path) as raw:
         for batch in parquet.rows(raw, file.name, _ROWS):
             sentences, bad = parquet.sound_rows(batch, file.name, position)
             shard = Shard(0, 0, sentences, reject_batch(bad), batch.num_rows)
-            yield partial(_parse_rows, shard, parser, options, to_conllu)
+            yield partial(parse_shard, shard, parser, options)
             position += batch.num_rows
-
-
-def _parse_rows(shard: Shard, parser: Parser, options: ParseOptions, to_conllu: bool) -> Shard:
-    parsed = parse_shard(shard, parser, options)
-    return as_conllu(parsed)[1] if to_conllu else parsed
 
 
 def _forget(rejects: pa.RecordBatch, /) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,8 @@ import pytest
 
 import covington
 from covington import models, schemas
+from covington.parser import Statistics
+from covington.pipelines.shards import Report
 from covington.schemas import PARSE, REJECT, SENTENCE
 
 README = Path(schemas.__file__).with_name("README.md").read_text(encoding="utf-8")
@@ -33,6 +36,14 @@ def test_every_column_is_explained() -> None:
 
 def _name(type_: pa.DataType) -> str:
     return {"float": "float32"}.get(str(type_), str(type_))
+
+
+def test_every_count_of_the_summary_is_explained() -> None:
+    told = re.findall(
+        r"`([\w.]+)`", README.partition("## The summary")[2].partition("##")[0].partition("|---")[2]
+    )
+    counts = {*Report().to_dict(), *asdict(Statistics()), "version", "seconds", "output"} - {"statistics"}
+    assert counts <= {name.rpartition(".")[2] for name in told}
 
 
 def test_the_version_is_told() -> None:

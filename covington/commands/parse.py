@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--roots",
         choices=("one", "many"),
-        help="how many a sentence may have: exactly one, or any number (as in the model's training data)",
+        help="one: every sentence has exactly one root; many: any number (default: as the model's training data)",
     )
     parser.add_argument(
         "--confidence",

@@ -1,9 +1,11 @@
 """Train a model on treebanks.
 
-TRAIN and DEV are files, folders or globs of CoNLL-U or Parquet with gold trees. With --shards K the
-corpus is learnt in K shards, side by side, whose weights are mixed after every epoch: on all cores, or
-on a cluster with --runner. A training that was killed and is started again with the same command goes on
-after its last complete epoch, and ends with the same bytes.
+TRAIN and DEV are files, folders or globs of CoNLL-U or Parquet with gold trees; the first sentence that
+is malformed or no tree ends the command. The defaults are good; docs/learning-rules.md explains
+--accept, --target and --repairs. With --shards K the corpus is learnt in K shards, side by side, whose
+weights are mixed after every epoch: on all cores, or on a cluster with --runner. A training that was
+killed and is started again with the same command goes on after its last complete epoch, and ends with
+the same bytes.
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ if TYPE_CHECKING:
     from covington.pipelines.epochs import Training
 
 EXAMPLE = """  covington train en_ewt-ud-train.conllu -o en.covington --dev en_ewt-ud-dev.conllu
-  covington train corpus/ -o model.covington --shards 8 --epochs 30 --oracle upper"""
+  covington train corpus/ -o model.covington --shards 8 --epochs 30"""
 
 _HELP = {
-    "oracle": "what says which transitions are right",
+    "oracle": "how the cost of a transition is judged; static and monotonic make a parser that never replaces an arc",
     "templates": "the set of feature templates: paper is faster, rich more accurate",
     "root": "explicit: an artificial root word; implicit: the word left without a head",
     "accept": "which optimal transitions need no update",

@@ -593,3 +593,15 @@ def test_an_error_in_telling_is_told(shards: int, tmp_path: Path) -> None:
         TrainJob(work, None if shards == 1 else ONE).run(fails)
     assert (tmp_path / "model").exists() == (shards == 2)  # shards are not waited for
     train(tmp_path / "model", shards=shards)
+
+
+def test_dev_and_test_parts_are_learnt_only_if_they_are_named(tmp_path: Path) -> None:
+    text = Path(SAMPLE).read_bytes()
+    names = [tmp_path / f"xx-ud-{part}.conllu" for part in ("train", "dev", "test")]
+    for path in names:
+        path.write_bytes(text)
+    options = TrainingOptions(epochs=1)
+    for inputs in (str(tmp_path), str(tmp_path / "*.conllu")):
+        with pytest.raises(OptionError, match=r"xx-ud-dev\.conllu is no training file, by its name"):
+            train(tmp_path / "model", None, inputs=(inputs,), options=options)
+    train(tmp_path / "model", None, inputs=tuple(map(str, names)), options=options)
