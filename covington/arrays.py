@@ -86,8 +86,8 @@ def require_sound(array: pa.Array) -> None:
         text = array.buffers()[2]
         _offsets(array, 0 if text is None else text.size)
     elif pa.types.is_list(array.type):
-        _offsets(array, len(array.values))
-        require_sound(array.values)
+        offsets = _offsets(array, len(array.values))
+        require_sound(array.values.slice(offsets[0], offsets[-1] - offsets[0]))
 
 
 def _offsets(array: pa.Array, limit: int) -> Array:

@@ -74,7 +74,8 @@ class Members:
             data = self._unpacked(size)
             if self._member.eof:
                 self._waiting, self._member = self._member.unused_data, None
-            found.append(data)
+            if data:
+                found.append(data)
             size -= len(data)
             least -= len(data)
         return b"".join(found)

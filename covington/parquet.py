@@ -18,8 +18,9 @@ from covington import arrays
 from covington.atomic import atomic_file
 from covington.conllu_rejects import Reject
 from covington.errors import DataError, OptionError
-from covington.parquet_footer import row_group_size, row_groups
+from covington.parquet_footer import is_told, row_group_size, row_groups
 from covington.parquet_groups import grouped
+from covington.parquet_unfolding import unfolded
 from covington.rejecting import RejectSink, judged
 from covington.schemas import MOST_WORDS, PARSE, SENTENCE, VERSION, WORD_COLUMNS
 from covington.schemas.conform import conform, require_tokens, unfit_heads, without_heads
@@ -29,6 +30,7 @@ _WITH_DICTIONARY = ("source", "model", *(f"{name}.list.element" for name in (*WO
 _TOGETHER = 1 << 22  # words read at a time
 _BYTES = 1 << 27  # of them, as their columns say
 _MOST_BYTES = 1 << 31  # of a sentence: what a column can hold of one
+_KNOWN = frozenset(field.name for field in (*SENTENCE, *PARSE))
 _SHOWN = 1_000  # entries of an overlong list that its reject keeps
 
 
@@ -142,8 +144,7 @@ def rows(
         shown = version[:20].decode("utf-8", "replace")
         raise DataError(f"its schema is version {shown}, this program knows {VERSION}", source=name)
     require_tokens(file.schema_arrow.names, name)
-    known = {field.name for field in (*SENTENCE, *PARSE)}
-    columns = [column for column in file.schema_arrow.names if column in known]
+    columns = [column for column in file.schema_arrow.names if column in _KNOWN]
     if twice := {column for column in columns if columns.count(column) > 1}:
         raise DataError(f"it has two columns {min(twice)!r}", source=name)
     size = rows_at_a_time(source, file.metadata, name, batch_size, groups)
@@ -155,17 +156,23 @@ def rows_at_a_time(
 ) -> int:
     """How many rows to read together, so that a small file which unfolds to a large one does not fill the memory."""
     size = most
-    found = row_groups(source, metadata.num_row_groups, name, {field.name for field in (*SENTENCE, *PARSE)})
+    found = row_groups(source, metadata.num_row_groups, name, _KNOWN)
     for group in range(len(found)) if groups is None else groups:
-        rows, there = metadata.row_group(group).num_rows, row_group_size(source, found[group])
-        if there.values > MOST_WORDS * rows + _TOGETHER:
-            reason = f"it has {there.values:,} words in {rows:,} sentences, more than {MOST_WORDS} in each"
+        rows, (values, there) = metadata.row_group(group).num_rows, row_group_size(source, found[group])
+        if values > MOST_WORDS * rows + _TOGETHER:
+            reason = f"it has {values:,} words in {rows:,} sentences, more than {MOST_WORDS} in each"
             raise DataError(reason, source=name)
-        if there.size > _MOST_BYTES * rows + _BYTES:
-            reason = f"it unfolds to {there.size >> 20:,} MB in {rows:,} sentences, more than 2 GB in each"
+        if not rows:
+            continue
+        size = min(size, max(1, _TOGETHER * rows // max(values, 1)))
+        if there * size > _BYTES * rows and not is_told(found[group]):  # at most so much: it is worth a look
+            there = max(
+                unfolded(source, metadata, group, _KNOWN, size), sum(one.size for one in found[group])
+            )
+        if there > _MOST_BYTES * rows + _BYTES:
+            reason = f"it unfolds to {there >> 20:,} MB in {rows:,} sentences, more than 2 GB in each"
             raise DataError(reason, source=name)
-        for together, counted in ((_TOGETHER, there.values), (_BYTES, there.size)):
-            size = min(size, max(1, together * rows // max(counted, 1)))
+        size = min(size, max(1, _BYTES * rows // max(there, 1)))
     return size
 
 

@@ -7,8 +7,9 @@ contradicts itself. The footer is a Thrift structure in the compact protocol; al
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import IO, NamedTuple, TypeVar
 
 import pyarrow as pa
@@ -60,25 +61,35 @@ class Column:
     dictionary: int | None = None  # where it is
 
 
-def row_groups(file: IO[bytes], expected: int, name: str, columns: Container[str]) -> list[list[Column]]:
+def row_groups(file: IO[bytes], expected: int, name: str, columns: frozenset[str]) -> list[list[Column]]:
     """These columns of all row groups, of which so many are expected."""
     file.seek(0, os.SEEK_END)
     size = file.tell()
     file.seek(max(0, size - _END))
     length = int.from_bytes(file.read(_END)[:4], "little")
     file.seek(max(0, size - _END - length))
-    footer = _Thrift(file.read(length))
+    groups = _described(file.read(length), columns)
+    if len(groups) != expected:
+        raise DataError("cannot be read as Parquet (its footer is damaged)", source=name)
+    return groups
+
+
+@lru_cache(maxsize=2)  # one row group is asked for after the other, and a footer has them all
+def _described(data: bytes, columns: frozenset[str]) -> list[list[Column]]:
+    footer = _Thrift(data)
 
     def row_group() -> list[Column]:
         return [one for one in footer.lists(_COLUMNS, footer.column) if one.name in columns]
 
     try:
-        groups = footer.lists(_ROW_GROUPS, row_group)
+        return footer.lists(_ROW_GROUPS, row_group)
     except (IndexError, RecursionError):
-        groups = []
-    if len(groups) != expected:
-        raise DataError("cannot be read as Parquet (its footer is damaged)", source=name)
-    return groups
+        return []
+
+
+def is_told(columns: list[Column]) -> bool:
+    """Does the footer say of all texts how often they stand there, or has none a dictionary?"""
+    return all(one.unfolded is not None or one.dictionary is None or one.type != _TEXT for one in columns)
 
 
 def row_group_size(file: IO[bytes], columns: list[Column]) -> Size:

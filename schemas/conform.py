@@ -55,15 +55,16 @@ def conform(
 
 
 def _placed(arrays: Mapping[str, pa.Array], source: str, first_position: int) -> dict[str, pa.Array]:
-    """Source, position and line: who lacks one of the first two has its place in the table that was read."""
-    known = pc.and_(*(arrays[name].is_valid() for name in _PLACE))
+    """Source, position and line: who has no source is of the table that was read, who has no position is its row."""
+    has_source = arrays["source"].is_valid()
+    known = pc.and_(has_source, arrays["position"].is_valid())
     if not known.false_count:
         return {}
     here = np.arange(first_position, first_position + len(known))
     return {
-        "source": pc.if_else(known, arrays["source"], source),
+        "source": pc.if_else(has_source, arrays["source"], source),
         "position": pc.if_else(known, arrays["position"], numbers(here)),
-        "line": pc.if_else(known, arrays["line"], None),
+        "line": pc.if_else(has_source, arrays["line"], None),
     }
 
 

@@ -10,6 +10,7 @@ import lzma
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ from covington.cli import main
 from covington.compression import XZ_MEMORY, decompressed
 from covington.errors import DataError
 from covington.parquet import rows_at_a_time
-from covington.parquet_footer import row_group_size, row_groups
+from covington.parquet_footer import is_told, row_group_size, row_groups
+from covington.parquet_unfolding import unfolded
 from covington.pipelines import blocks
 from covington.pipelines.storage import list_inputs
 from covington.pipelines.work import read_task, tasks
@@ -208,13 +210,30 @@ def test_the_longest_text_of_a_dictionary(codec: str, tmp_path: Path) -> None:
     words = pa.array([["a", "longest" * 10, "ab"], ["longer"]])
     pq.write_table(pa.table({"tokens": words}), path, compression=codec)
     with path.open("rb") as file:
-        ((tokens,),) = row_groups(file, 1, "a", {"tokens"})
-        assert tokens.unfolded == 1 + 70 + 2 + 6
-        tokens.unfolded = None
-        assert row_group_size(file, [tokens]) == (4, 4 * 70)
+        ((tokens,),) = row_groups(file, 1, "a", frozenset({"tokens"}))
+        older = replace(tokens, unfolded=None)
+        assert row_group_size(file, [older]) == (4, 4 * 70)
+        assert unfolded(file, pq.read_metadata(path), 0, {"tokens"}, 1) == 1 + 70 + 2 + 6
+        assert is_told([tokens]) == (tokens.unfolded is not None) and not is_told([older])
         for nowhere in (-5, 0, 1 << 40, 1 << 70):
-            tokens.dictionary = nowhere
-            assert row_group_size(file, [tokens]) == (4, tokens.size)
+            assert row_group_size(file, [replace(older, dictionary=nowhere)]) == (4, tokens.size)
+
+
+def test_one_long_word_does_not_make_all_parts_small(tmp_path: Path) -> None:
+    """In a file that does not say how often it stands there."""
+    path = tmp_path / "a.parquet"
+    word = "CASE WHEN range = 7 THEN repeat('x', 50_000) ELSE 'w' END"
+    node = f"{{'id': '1-2', 'form': {word}}}"
+    duckdb.sql(
+        f"COPY (SELECT [{word}, 'w', 'v'] AS tokens, [{node}] AS mwt FROM range(20_000)) TO '{path}'"
+        " (ROW_GROUP_SIZE 20_480)"
+    )
+    with path.open("rb") as file:
+        metadata = pq.read_metadata(path)
+        assert rows_at_a_time(file, metadata, "a", 16_384) == 16_384
+        groups = range(metadata.num_row_groups)
+        counted = sum(unfolded(file, metadata, group, {"tokens", "mwt"}, 1_000) for group in groups)
+    assert counted == 2 * 49_999 + 20_000 * (1 + 1 + 1 + 3 + 1)
 
 
 def test_members_of_one_byte_are_joined() -> None:
