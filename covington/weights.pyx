@@ -191,7 +191,7 @@ cdef class Weights:
         return 3 * (self.rows + more) <= 2 * <int64_t>self.mask + 2
 
     cdef int reserve(self, int64_t more) except -1 nogil:
-        """Room for so many more rows. Many that come in the order of their keys would crowd a table that grows meanwhile."""
+        """Room for so many more rows: many in the order of their keys would crowd a table that grows as they come."""
         while not self.has_room_for(more):
             self.grow_slots()
         return 0
