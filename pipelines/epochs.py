@@ -155,8 +155,9 @@ class Training:
 
     def begin(self, overwrite: bool = False) -> None:
         """Make the folder for the files between epochs, or find it as an earlier run of this training left it."""
-        keep_apart([file.name for file in list_inputs((*self.inputs, *self.dev))], [self.model, self.folder])
-        self._check_parts()
+        learnt, judged = list_inputs(self.inputs), list_inputs(self.dev) if self.dev else []
+        keep_apart([file.name for file in (*learnt, *judged)], [self.model, self.folder])
+        self._check_parts([file.path for file in learnt])
         if is_local(self.model) and Path(self.model).is_dir():
             raise OptionError(f"{self.model} is a folder, so the model cannot have this name")
         description = self._description()
@@ -179,9 +180,9 @@ class Training:
         self._clear()
         write_json(path, description | {"job": self.job})
 
-    def _check_parts(self) -> None:
+    def _check_parts(self, paths: list[str]) -> None:
         """Refuse to learn the dev and test parts of a treebank, unless they are named one by one."""
-        names = {file.path: file.path.rpartition("/")[2] for file in list_inputs(self.inputs)}
+        names = {path: path.rpartition("/")[2] for path in paths}
         if not any(is_part(name, "train") for name in names.values()):
             return
         for path, name in names.items():
@@ -331,27 +332,27 @@ class Training:
 
     def _weights_before(self, epoch: int) -> Weights:
         """The weights that an epoch begins with, which are the caller's to change."""
-        weights = None
-        later: list[dict[str, Any]] = []
         try:
-            while weights is None:
-                record = self._record(epoch - 1 - len(later))
-                if record["epoch"] == 0:
-                    weights = Weights(self.look().classes(self.options))
-                elif record["weights"] == _resident.checksum and _resident.weights is not None:
-                    weights, _resident.weights = _resident.weights, None
-                elif "changes" in record:
-                    later.append(record)
-                else:
-                    with fetched(self.weights_path(record["epoch"])) as path:
-                        weights = training.load_weights(path, record["weights"])
-            for one in reversed(later):
-                checksum, _ = self._mix(weights, record["weights"], one["epoch"], one["changes"]["job"])
-                if checksum != one["weights"]:
-                    raise ModelError(f"the changes of epoch {one['epoch']} are not those of its record")
-                record = one
+            return self._weights_of(self._record(epoch - 1))
         except ModelError as error:
             raise ModelError(f"{error}; without {self.folder} the training begins anew") from None
+
+    def _weights_of(self, record: dict[str, Any]) -> Weights:
+        """The weights that an epoch ended with: in memory, in a file, or those of the epoch before with its changes."""
+        epoch = record["epoch"]
+        if epoch == 0:
+            return Weights(self.look().classes(self.options))
+        if _resident.weights is not None and _resident.checksum == record["weights"]:
+            weights, _resident.weights = _resident.weights, None
+            return weights
+        if "changes" not in record:
+            with fetched(self.weights_path(epoch)) as path:
+                return training.load_weights(path, record["weights"])
+        before = self._record(epoch - 1)
+        weights = self._weights_of(before)
+        checksum, _ = self._mix(weights, before["weights"], epoch, record["changes"]["job"])
+        if checksum != record["weights"]:
+            raise ModelError(f"the changes of epoch {epoch} are not those of its record")
         return weights
 
     def _mix(self, weights: Weights, before: str, epoch: int, job: str) -> tuple[str, int]:

@@ -44,8 +44,6 @@ from covington.writing import write_texts
 _BLOCK = 1 << 20  # bytes: small, so that a pipe gives its first trees soon
 _ROWS = 4_096  # of a table
 
-_NO_TEXT = pa.py_buffer(b"")
-
 Job = Callable[[], Shard]
 
 
@@ -53,7 +51,7 @@ class Done(NamedTuple):
     """Parsed sentences, also as CoNLL-U if that is what is written."""
 
     shard: Shard
-    text: pa.Buffer
+    text: pa.Buffer | None = None
 
 
 def is_one_file(output: str) -> bool:
@@ -131,7 +129,7 @@ class ParseStream:
             if self.output.endswith(".parquet"):
                 write_parquet((shard.sentences for shard, _ in parsed), path, PARSE.names)
             else:
-                write_texts((text for _, text in parsed), path)
+                write_texts((text for _, text in parsed if text is not None), path)
 
         if self.output == "-" or is_local(self.output):
             write(self.output)
@@ -156,7 +154,7 @@ class ParseStream:
     def _done(self, job: Job) -> Done:
         shard = job()
         if self.output.endswith(".parquet"):
-            return Done(shard, _NO_TEXT)
+            return Done(shard)
         text, shard = as_conllu(shard)
         return Done(shard, text)
 
