@@ -1,8 +1,8 @@
 """Mixing what shards have learnt (McDonald, Hall & Mann 2010), in exact integer arithmetic.
 
-A shard learns in a copy of the mixed weights, and only the rows that it changed come back. With `uniform` and `updates`
-a weight becomes the mean of what it is in all shards; where a row did not change, it is what it was before. `double`
-goes twice as far from there.
+A shard learns in a copy of the mixed weights, and only the weights that it changed come back. With `uniform` and
+`updates` a weight becomes the mean of what it is in all shards; where it did not change, it is what it was before.
+`double` goes twice as far from there.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
@@ -135,36 +135,35 @@ cdef inline uint64_t next_key(const Cursor *first, const Cursor *last) noexcept 
 
 cdef int mix_row(Weights weights, Cursor *first, Cursor *last, uint64_t key, int64_t divisor, int64_t *means,
                  int64_t *sums) except -1 nogil:
-    """One row: for each class the mean of the weights and the sum of what they were, both less what is there now."""
+    """One row: by class, how far the mean of the weights and the sum of what they were are from what is there now.
+
+    What a shard did not update is in it as it is here. The arrays are all zero, before and after.
+    """
     cdef Slot *slot = weights.make_row(key)
     cdef Cursor *part = first
-    cdef int64_t at, times = 0, steps = 0, mean
+    cdef int64_t at, place, mean
     cdef int number
     while part < last:
         if has(part, key):
-            times += part.times
-            steps += part.steps
             for at in range(start_of(part), part.ends[part.row]):
-                weights.make_entry(slot, part.numbers[at])
+                number = part.numbers[at]
+                place = weights.make_entry(slot, number)
+                means[number] += part.times * (part.weights[at] - <int64_t>weights.entries[place].weight)
+                sums[number] += part.sums[at] - part.steps * weights.entries[place].weight
         part += 1
-    for at in range(slot.start, <int64_t>slot.start + slot.size):
-        number = weights.entries[at].number
-        means[number] = -times * weights.entries[at].weight
-        sums[number] = -steps * weights.entries[at].weight
     part = first
     while part < last:
         if has(part, key):
             for at in range(start_of(part), part.ends[part.row]):
-                means[part.numbers[at]] += part.times * part.weights[at]
-                sums[part.numbers[at]] += part.sums[at]
+                number = part.numbers[at]
+                place = weights.make_entry(slot, number)
+                mean = rounded(means[number], divisor)
+                weights.entries[place].weight += <int32_t>mean
+                weights.late[place] += weights.steps * mean - sums[number]
+                means[number] = sums[number] = 0        # for the next part that has it, and for the next row
             part.row += 1
             look_ahead(weights, part)
         part += 1
-    for at in range(slot.start, <int64_t>slot.start + slot.size):
-        number = weights.entries[at].number
-        mean = rounded(means[number], divisor)
-        weights.entries[at].weight += <int32_t>mean
-        weights.late[at] += weights.steps * mean - sums[number]
     return 0
 
 

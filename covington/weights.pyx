@@ -146,8 +146,7 @@ cdef class Weights:
         cdef int64_t start = self.take_entries(self.classes), old
         cdef int number
         for number in range(self.classes):
-            self.entries[start + number].number = <uint16_t>number
-            self.entries[start + number].weight = 0
+            self.entries[start + number] = Entry(0, <uint16_t>number, False)
             self.late[start + number] = 0
         for old in range(slot.start, <int64_t>slot.start + slot.size):
             self.late[start + self.entries[old].number] = self.late[old]
@@ -212,8 +211,7 @@ cdef class Weights:
         at = <int64_t>slot.start + slot.size
         slot.size += 1
         self.late[at] = 0
-        self.entries[at].weight = 0
-        self.entries[at].number = <uint16_t>number
+        self.entries[at] = Entry(0, <uint16_t>number, False)
         return at
 
     cdef int note(self, Slot *slot) except -1 nogil:
@@ -245,6 +243,7 @@ cdef class Weights:
             for c in range(changed):
                 at = self.make_entry(slot, changes[c].number)
                 self.entries[at].weight += changes[c].change
+                self.entries[at].touched = True
                 self.late[at] += self.steps * changes[c].change
         return 0
 
@@ -252,6 +251,8 @@ cdef class Weights:
         """By class; rows are short and nearly sorted, full ones always are."""
         cdef int64_t first = slot.start, a, b, late
         cdef Entry entry
+        if slot.size == self.classes:
+            return
         for a in range(first + 1, first + slot.size):
             entry = self.entries[a]
             late = self.late[a]
@@ -272,18 +273,18 @@ cdef class Weights:
             if self.slots[slot].key != 0:
                 keys[row] = self.slots[slot].key
                 row += 1
-        return self.arrays_of(np.asarray(keys))
+        return self.arrays_of(np.asarray(keys), False)
 
     def changes(self):
-        """The rows that were updated, as `arrays` has them; those of a table that began as a copy of another."""
+        """The weights that were updated, as `arrays` has them; those of a table that began as a copy of another."""
         cdef uint64_t[::1] keys = np.empty(self.noted, dtype=np.uint64)
         cdef int64_t k
         for k in range(self.noted):
             keys[k] = self.notes[k]
-        return self.arrays_of(np.asarray(keys))
+        return self.arrays_of(np.asarray(keys), True)
 
-    cdef dict arrays_of(self, wanted):
-        """The rows of these keys, sorted."""
+    cdef dict arrays_of(self, wanted, bint only_touched):
+        """The rows of these keys, sorted, with all weights that are known or those that were updated."""
         wanted.sort()
         cdef const uint64_t[::1] keys = wanted
         cdef int64_t row, rows = keys.shape[0], at = 0, place
@@ -292,6 +293,7 @@ cdef class Weights:
         cdef int32_t[::1] weights = np.empty(self.entries_used, dtype=np.int32)
         cdef int64_t[::1] sums = np.empty(self.entries_used, dtype=np.int64)
         cdef Slot *found
+        cdef bint is_wanted
         with nogil:
             for row in range(rows):
                 if row + AHEAD < rows:
@@ -302,7 +304,11 @@ cdef class Weights:
                 found = self.find(keys[row])
                 self.sort_row(found)
                 for place in range(found.start, <int64_t>found.start + found.size):
-                    if self.entries[place].weight != 0 or self.late[place] != 0:
+                    is_wanted = (
+                        self.entries[place].touched if only_touched
+                        else self.entries[place].weight != 0 or self.late[place] != 0
+                    )
+                    if is_wanted:
                         numbers[at] = self.entries[place].number
                         weights[at] = self.entries[place].weight
                         sums[at] = self.steps * self.entries[place].weight - self.late[place]
@@ -343,7 +349,8 @@ cdef class Weights:
         It takes the place of weights `made` for an earlier shard, if they are given: memory that is new has to be cleared
         first, which takes longer than to copy.
         """
-        cdef int64_t k
+        cdef int64_t k, at
+        cdef Slot *slot
         if made is None or made.classes != self.classes:
             made = Weights(self.classes)
         if made.mask != self.mask:
@@ -364,6 +371,9 @@ cdef class Weights:
             memcpy(made.entries, self.entries, self.entries_used * sizeof(Entry))
             memset(made.late, 0, self.entries_used * sizeof(int64_t))
             for k in range(self.noted):
-                made.find(self.notes[k]).noted = False
+                slot = made.find(self.notes[k])
+                slot.noted = False
+                for at in range(slot.start, <int64_t>slot.start + slot.size):
+                    made.entries[at].touched = False
         made.entries_used = self.entries_used      # rows that were free stay unused
         return made

@@ -138,6 +138,29 @@ def test_mixing_goes_to_the_mean_of_the_shards_or_twice_as_far_and_sums_their_su
         assert {place: s for place, s in found_sums.items() if s} == {p: s for p, s in sums.items() if s}
 
 
+def test_changes_have_what_was_updated_and_nothing_else() -> None:
+    """Also a weight that came back to what it was: it was another one for some of the steps."""
+    options, found = TrainingOptions(epochs=2), survey([SAMPLE])
+    shard = prepare([SAMPLE], options, found)
+    before = Weights(found.classes(options))
+    train_epoch(before, shard, 1)  # so that the copy is of a table with updates of its own
+    part = before.for_a_shard()
+    assert part.changes()["keys"].tolist() == []
+    train_epoch(part, shard, 2)
+    arrays = part.changes()
+    keys = np.repeat(arrays["keys"], np.diff(arrays["ends"], prepend=0)).tolist()
+    places = list(zip(keys, arrays["classes"].tolist(), strict=True))
+    old, new, sums = table(before)[0], *table(part)
+    changed = {
+        place
+        for place in {*old, *new}
+        if new.get(place, 0) != old.get(place, 0) or sums.get(place, 0) != part.steps * old.get(place, 0)
+    }
+    assert set(places) == changed and len(places) == len(changed)
+    assert any(new.get(place, 0) == old.get(place, 0) for place in changed)
+    assert dict(zip(places, arrays["weights"].tolist(), strict=True)) == {p: new.get(p, 0) for p in places}
+
+
 def test_changes_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     weights = Weights(10)
     save_changes(weights, tmp_path / "changes")
