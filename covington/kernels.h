@@ -67,7 +67,7 @@ typedef struct {
 typedef struct {
     int32_t weight;
     uint16_t number;
-    uint16_t touched;
+    uint16_t noted;
 } CovingtonEntry;
 
 /* Memory for a table that is looked up here, there and everywhere; NULL, or to be given back with `free`.

@@ -17,7 +17,7 @@ cdef extern from "kernels.h" nogil:
     ctypedef struct Entry "CovingtonEntry":
         int32_t weight
         uint16_t number         # of the class
-        uint16_t touched        # was it updated in this table?
+        uint16_t noted          # was it updated in this table?
 
     void *allocate "covington_allocate" (size_t size)
     void prefetch "covington_prefetch" (const void *address)

@@ -61,4 +61,4 @@ cdef class Weights:
     cdef int grow_row(self, Slot *slot) except -1 nogil
     cdef int fill_row(self, Slot *slot) except -1 nogil
     cdef void sort_row(self, Slot *slot) noexcept nogil
-    cdef dict arrays_of(self, wanted, bint only_touched)
+    cdef dict arrays_of(self, wanted, bint only_noted)

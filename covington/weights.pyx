@@ -243,7 +243,7 @@ cdef class Weights:
             for c in range(changed):
                 at = self.make_entry(slot, changes[c].number)
                 self.entries[at].weight += changes[c].change
-                self.entries[at].touched = True
+                self.entries[at].noted = True
                 self.late[at] += self.steps * changes[c].change
         return 0
 
@@ -283,7 +283,7 @@ cdef class Weights:
             keys[k] = self.notes[k]
         return self.arrays_of(np.asarray(keys), True)
 
-    cdef dict arrays_of(self, wanted, bint only_touched):
+    cdef dict arrays_of(self, wanted, bint only_noted):
         """The rows of these keys, sorted, with all weights that are known or those that were updated."""
         wanted.sort()
         cdef const uint64_t[::1] keys = wanted
@@ -305,7 +305,7 @@ cdef class Weights:
                 self.sort_row(found)
                 for place in range(found.start, <int64_t>found.start + found.size):
                     is_wanted = (
-                        self.entries[place].touched if only_touched
+                        self.entries[place].noted if only_noted
                         else self.entries[place].weight != 0 or self.late[place] != 0
                     )
                     if is_wanted:
@@ -374,6 +374,6 @@ cdef class Weights:
                 slot = made.find(self.notes[k])
                 slot.noted = False
                 for at in range(slot.start, <int64_t>slot.start + slot.size):
-                    made.entries[at].touched = False
+                    made.entries[at].noted = False
         made.entries_used = self.entries_used      # rows that were free stay unused
         return made

@@ -13,6 +13,7 @@ import pytest
 
 import covington
 from covington import models
+from covington.arrays import Array
 from covington.errors import ModelError
 from covington.freezing import freeze
 from covington.mixing import Changes, mix
@@ -29,9 +30,8 @@ def changes_of(part: Weights) -> Changes:
     return Changes(part.classes, part.steps, part.updates, part.changes())
 
 
-def table(weights: Weights) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]:
+def table(arrays: dict[str, Array]) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]:
     """Weights and sums by key and class."""
-    arrays = weights.arrays()
     keys = np.repeat(arrays["keys"], np.diff(arrays["ends"], prepend=0)).tolist()
     places = list(zip(keys, arrays["classes"].tolist(), strict=True))
     return (
@@ -112,7 +112,7 @@ def test_mixing_goes_to_the_mean_of_the_shards_or_twice_as_far_and_sums_their_su
             train_epoch(part, shard, epoch, number)
             parts.append(part)
         times = [part.updates if by == "updates" else int(part.steps > 0) for part in parts]
-        trained = [table(part) for part in parts]
+        trained = [table(part.arrays()) for part in parts]
         far = 2 if by == "double" else 1
         for part_sums in (part_sums for _, part_sums in trained):
             sums.update(part_sums)
@@ -131,7 +131,7 @@ def test_mixing_goes_to_the_mean_of_the_shards_or_twice_as_far_and_sums_their_su
         mix(mixed, [changes_of(part) for part in parts], by)
         steps += sum(part.steps for part in parts)
         assert mixed.steps == steps
-        found_weights, found_sums = table(mixed)
+        found_weights, found_sums = table(mixed.arrays())
         assert {place: w for place, w in found_weights.items() if w} == {
             p: w for p, w in weights.items() if w
         }
@@ -147,18 +147,16 @@ def test_changes_have_what_was_updated_and_nothing_else() -> None:
     part = before.for_a_shard()
     assert part.changes()["keys"].tolist() == []
     train_epoch(part, shard, 2)
-    arrays = part.changes()
-    keys = np.repeat(arrays["keys"], np.diff(arrays["ends"], prepend=0)).tolist()
-    places = list(zip(keys, arrays["classes"].tolist(), strict=True))
-    old, new, sums = table(before)[0], *table(part)
+    updated = table(part.changes())[0]
+    old, new, sums = table(before.arrays())[0], *table(part.arrays())
     changed = {
         place
         for place in {*old, *new}
         if new.get(place, 0) != old.get(place, 0) or sums.get(place, 0) != part.steps * old.get(place, 0)
     }
-    assert set(places) == changed and len(places) == len(changed)
+    assert set(updated) == changed and len(part.changes()["classes"]) == len(changed)
     assert any(new.get(place, 0) == old.get(place, 0) for place in changed)
-    assert dict(zip(places, arrays["weights"].tolist(), strict=True)) == {p: new.get(p, 0) for p in places}
+    assert updated == {place: new.get(place, 0) for place in changed}
 
 
 def test_changes_that_do_not_fit_are_refused(tmp_path: Path) -> None:
