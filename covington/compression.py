@@ -26,7 +26,7 @@ _MAGIC = {
 }
 _PROMISES = (".parquet", ".gz", ".bz2", ".zst", ".xz")
 
-PIECE = 1 << 20  # bytes read at a time: a block of a stream, so that little is copied when blocks are cut
+PIECE = 1 << 20  # bytes read at a time: no more than a block of a stream, so that little is copied
 XZ_MEMORY = 256 << 20  # bytes; the highest preset of xz needs 65 MB
 _PACKED = 1 << 16  # bytes unpacked at a time
 _LEAST = 1 << 16  # bytes given at a time, so that who reads on from a sentence not yet whole does so seldom

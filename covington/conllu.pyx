@@ -144,13 +144,13 @@ def parse_bytes(data, str source, long long first_position=0, long long first_li
     return builder.take(), reject_batch(builder.take_rejects())
 
 
-def count_sentences(data) -> int:
-    """How many sentences parse_bytes would find, good or bad: runs of lines between blank lines."""
+def count_sentences(data) -> tuple[int, int]:
+    """How many sentences parse_bytes would find, good or bad: runs of lines between blank lines; and how many lines."""
     cdef const unsigned char[::1] view = memoryview(data).cast("B")
     cdef Cursor cursor
     cdef Py_ssize_t count = 0
     if view.shape[0] == 0:
-        return 0
+        return 0, 0
     memset(&cursor, 0, sizeof(Cursor))
     cursor.at = <const char*>&view[0]
     cursor.end = cursor.at + view.shape[0]
@@ -158,7 +158,7 @@ def count_sentences(data) -> int:
     with nogil:
         while pass_sentence(&cursor):
             count += 1
-    return count
+    return count, cursor.line
 
 
 cdef Py_ssize_t after_last_blank_line(const char* data, Py_ssize_t size) noexcept nogil:

@@ -296,5 +296,9 @@ cdef bint pass_sentence(Cursor* cursor) noexcept nogil:
         end = line_end(cursor, cursor.at)
         if is_blank(cursor.at, end):
             break
-        cursor.at = end if end == cursor.end else end + 1
+        if end == cursor.end:
+            cursor.at = end
+        else:
+            cursor.at = end + 1
+            cursor.line += 1
     return True

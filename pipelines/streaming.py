@@ -41,7 +41,8 @@ from covington.rejecting import RejectSink
 from covington.schemas import PARSE
 from covington.writing import write_texts
 
-_BLOCK = 1 << 20  # bytes: small, so that a pipe gives its first trees soon
+_BLOCK = 2 << 20  # bytes that one thread reads and parses at a time
+_FROM_PIPE = 1 << 20  # less, so that the first trees come soon
 _ROWS = 4_096  # of a table
 
 Job = Callable[[], Shard]
@@ -161,7 +162,7 @@ class ParseStream:
     def _jobs(self, files: list[InputFile], parser: Parser, bar: _Bar) -> Iterator[Job]:
         options = replace(self.options, threads=1)
         if "-" in self.inputs:
-            yield from _text_jobs(sys.stdin.buffer, "-", parser, options)
+            yield from _text_jobs(sys.stdin.buffer, "-", _FROM_PIPE, parser, options)
         bar.whole = sum(file.size for file in files)
         for file in files:
             if file_kind(file) == "parquet":
@@ -169,14 +170,16 @@ class ParseStream:
                 bar.read(file.size)
             else:
                 with readable(file.path), open_raw(file.path) as raw:
-                    yield from _text_jobs(_Counted(raw, bar), file.name, parser, options)
+                    yield from _text_jobs(_Counted(raw, bar), file.name, _BLOCK, parser, options)
             check_unchanged(file)
 
 
-def _text_jobs(raw: IO[bytes] | _Counted, name: str, parser: Parser, options: ParseOptions) -> Iterator[Job]:
+def _text_jobs(
+    raw: IO[bytes] | _Counted, name: str, block: int, parser: Parser, options: ParseOptions
+) -> Iterator[Job]:
     position, line = 0, 1
-    for data in byte_blocks(decompressed(raw, name), _BLOCK):  # type: ignore[arg-type]
-        counted = 1 if isinstance(data, Endless) else count_sentences(data)
+    for data in byte_blocks(decompressed(raw, name), block):  # type: ignore[arg-type]
+        counted, lines = (1, data.lines) if isinstance(data, Endless) else count_sentences(data)
 
         def job(
             data: bytes | Endless = data, position: int = position, line: int = line, counted: int = counted
@@ -186,7 +189,7 @@ def _text_jobs(raw: IO[bytes] | _Counted, name: str, parser: Parser, options: Pa
 
         yield job
         position += counted
-        line += data.lines if isinstance(data, Endless) else data.count(b"\n")
+        line += lines
 
 
 def _row_jobs(file: InputFile, parser: Parser, options: ParseOptions) -> Iterator[Job]:
