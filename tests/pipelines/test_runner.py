@@ -1,4 +1,4 @@
-"""Jobs end quietly, also where a part of them ends later than the job."""
+"""Jobs end quietly, also where a part of them ends later than the job, and soon after their work is done."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import apache_beam as beam
 import pytest
+from apache_beam.runners.worker import statesampler
 from apache_beam.runners.worker.sdk_worker import SdkHarness
 
 from covington.errors import JobError
@@ -17,6 +18,7 @@ from covington.pipelines.runner import Runner
 
 release = threading.Event()
 late: list[threading.Thread] = []
+periods: list[int] = []
 
 
 def _fail_late() -> None:
@@ -28,6 +30,10 @@ def _leave_behind(_: int) -> None:
     late.append(threading.Thread(target=_fail_late))
     late[-1].start()
     raise ValueError("no good")
+
+
+def _ask_for_period(_: int) -> None:
+    periods.append(statesampler.get_current_tracker().sampling_period_ms)
 
 
 def _fail() -> None:
@@ -66,3 +72,14 @@ thread.join()
 def test_other_threads_are_heard() -> None:
     done = subprocess.run([sys.executable, "-c", OTHER_THREAD], capture_output=True, text=True, check=True)
     assert "RuntimeError: heard" in done.stderr
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_end_of_a_bundle_is_soon(threads: int) -> None:
+    usual = statesampler.StateSampler
+    periods.clear()
+    Runner(threads=threads).run(lambda pipeline: pipeline | beam.Create([1]) | beam.Map(_ask_for_period))
+    assert periods == [
+        10
+    ]  # milliseconds that Beam may wait; its own 200 are a tenth of a short epoch of training
+    assert statesampler.StateSampler is usual
