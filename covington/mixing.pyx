@@ -19,6 +19,7 @@ cdef enum:
 
 # The rows of a shard, and which one is next.
 cdef struct Cursor:
+    uint64_t key        # of the next row; 0 after the last
     const uint64_t *keys
     const int64_t *ends
     const uint16_t *numbers
@@ -53,8 +54,8 @@ cdef class Changes:
 
     cdef Cursor begin(self, int64_t times):
         if self.keys.shape[0] == 0 or self.numbers.shape[0] == 0:
-            return Cursor(NULL, NULL, NULL, NULL, NULL, 0, 0, self.steps, times)
-        return Cursor(&self.keys[0], &self.ends[0], &self.numbers[0], &self.weights[0], &self.sums[0],
+            return Cursor(0, NULL, NULL, NULL, NULL, NULL, 0, 0, self.steps, times)
+        return Cursor(self.keys[0], &self.keys[0], &self.ends[0], &self.numbers[0], &self.weights[0], &self.sums[0],
                       self.keys.shape[0], 0, self.steps, times)
 
 
@@ -103,12 +104,13 @@ cdef int reserve_rows(Weights weights, Cursor *first, Cursor *last) except -1 no
         more += weights.find(key).key == 0
         part = first
         while part < last:
-            part.row += has(part, key)
+            if part.key == key:
+                go_to(part, part.row + 1)
             part += 1
         key = next_key(first, last)
     part = first
     while part < last:
-        part.row = 0
+        go_to(part, 0)
         part += 1
     return weights.reserve(more)
 
@@ -125,12 +127,11 @@ cdef int mix_rows(Weights weights, Cursor *first, Cursor *last, int64_t divisor,
 
 cdef inline uint64_t next_key(const Cursor *first, const Cursor *last) noexcept nogil:
     """The lowest key of the next rows of all parts; 0 at their end."""
-    cdef uint64_t key = 0
+    cdef uint64_t lowest = <uint64_t>0 - 1     # less one, as what has none is then above all others
     while first < last:
-        if first.row < first.rows and (key == 0 or first.keys[first.row] < key):
-            key = first.keys[first.row]
+        lowest = min(lowest, first.key - 1)
         first += 1
-    return key
+    return lowest + 1
 
 
 cdef int mix_row(Weights weights, Cursor *first, Cursor *last, uint64_t key, int64_t divisor, int64_t *means,
@@ -140,36 +141,48 @@ cdef int mix_row(Weights weights, Cursor *first, Cursor *last, uint64_t key, int
     What a shard did not update is in it as it is here. The arrays are all zero, before and after.
     """
     cdef Slot *slot = weights.make_row(key)
-    cdef Cursor *part = first
-    cdef int64_t at, place, mean
+    cdef Cursor *part
+    cdef int64_t at, place
     cdef int number
+    while first.key != key:
+        first += 1
+    while (last - 1).key != key:
+        last -= 1
+    part = first
     while part < last:
-        if has(part, key):
+        if part.key == key:
             for at in range(start_of(part), part.ends[part.row]):
                 number = part.numbers[at]
                 place = weights.make_entry(slot, number)
                 means[number] += part.times * (part.weights[at] - <int64_t>weights.entries[place].weight)
                 sums[number] += part.sums[at] - part.steps * weights.entries[place].weight
+                if first + 1 == last:       # nobody else has the row
+                    move(weights, place, &means[number], &sums[number], divisor)
         part += 1
     part = first
     while part < last:
-        if has(part, key):
-            for at in range(start_of(part), part.ends[part.row]):
-                number = part.numbers[at]
-                place = weights.make_entry(slot, number)
-                mean = rounded(means[number], divisor)
-                weights.entries[place].weight += <int32_t>mean
-                weights.late[place] += weights.steps * mean - sums[number]
-                means[number] = sums[number] = 0        # for the next part that has it, and for the next row
-            part.row += 1
+        if part.key == key:
+            if first + 1 < last:
+                for at in range(start_of(part), part.ends[part.row]):
+                    number = part.numbers[at]
+                    move(weights, weights.make_entry(slot, number), &means[number], &sums[number], divisor)
+            go_to(part, part.row + 1)
             look_ahead(weights, part)
         part += 1
     return 0
 
 
-cdef inline bint has(const Cursor *part, uint64_t key) noexcept nogil:
-    """Is this the key of the next row?"""
-    return part.row < part.rows and part.keys[part.row] == key
+cdef inline void move(Weights weights, int64_t place, int64_t *total, int64_t *sum, int64_t divisor) noexcept nogil:
+    """Change a weight by the mean of what shards have changed; nothing is left for the next part that has it."""
+    cdef int64_t mean = rounded(total[0], divisor)
+    weights.entries[place].weight += <int32_t>mean
+    weights.late[place] += weights.steps * mean - sum[0]
+    total[0] = sum[0] = 0
+
+
+cdef inline void go_to(Cursor *part, int64_t row) noexcept nogil:
+    part.row = row
+    part.key = part.keys[row] if row < part.rows else 0
 
 
 cdef inline int64_t start_of(const Cursor *part) noexcept nogil:

@@ -75,9 +75,10 @@ _STATE = re.compile(r"epoch-(\d{5,})(\.weights|-shard-\d{5}-of-\d{5}-\w+\.change
 class _Resident:
     """The mixed weights that this process had last, so that they are not read again, and room for shards' own."""
 
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: threading.Condition = field(default_factory=threading.Condition)
     weights: Weights | None = None
     checksum: str = ""  # as the record of their epoch has it
+    copies: int = 0  # that are being made of them, during which they must not change
     spare: list[Weights] = field(default_factory=list)  # of shards that are done
 
 
@@ -237,10 +238,7 @@ class Training:
         self.check_job()
         if exists(self.record_path(epoch)) or self.has_stopped(epoch):
             return None
-        with _resident.lock:
-            before = self._weights_before(epoch)
-            weights = before.for_a_shard(_resident.spare.pop() if _resident.spare else None)
-            self._stay(epoch - 1, before)
+        weights = self._copy_before(epoch)
         report = training.train_epoch(weights, self._prepared(shard), epoch, shard)
         self.check_job()
         if not exists(self.changes_path(epoch, shard)):  # a step that is repeated leaves what others may read
@@ -330,6 +328,20 @@ class Training:
         records = self.records()[: epoch - 1]
         return bool(records) and len(records) - best_epoch(records) >= self.patience
 
+    def _copy_before(self, epoch: int) -> Weights:
+        """The weights that an epoch begins with, for a shard; other shards copy them at the same time."""
+        with _resident.lock:
+            before = self._weights_before(epoch)
+            self._stay(epoch - 1, before)
+            spare = _resident.spare.pop() if _resident.spare else None
+            _resident.copies += 1
+        try:
+            return before.for_a_shard(spare)
+        finally:
+            with _resident.lock:
+                _resident.copies -= 1
+                _resident.lock.notify_all()
+
     def _weights_before(self, epoch: int) -> Weights:
         """The weights that an epoch begins with, which are the caller's to change."""
         try:
@@ -360,6 +372,7 @@ class Training:
         paths = [self.changes_path(epoch, shard, job) for shard in range(self.shards)]
         with contextlib.ExitStack() as stack:
             parts = [training.load_changes(stack.enter_context(fetched(path))) for path in paths]
+            _resident.lock.wait_for(lambda: not _resident.copies)
             mix(weights, parts, self.mixing)
         checksum = Checksum()
         checksum.update("".join([self.mixing, before, *(part.checksum for part in parts)]).encode())

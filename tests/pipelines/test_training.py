@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,23 @@ def test_what_an_epoch_ends_with_is_in_weights_or_in_changes(
     assert len(list(folder.glob("*.changes"))) == changes
     (folder / "epoch-00004-shard-00000-of-00003-abcd.changes").write_bytes(b"of a worker that was killed")
     assert train(tmp_path / "model", shards=3) == three_shards
+
+
+def test_weights_do_not_change_while_a_shard_copies_them(tmp_path: Path) -> None:
+    work = interrupted(tmp_path / "model", 1)
+    reports = [report for shard in range(3) if (report := work.train_part(2, shard))]
+    resident = epochs._resident
+    resident.copies += 1
+    mixing = threading.Thread(target=work.finish_epoch, args=(2, reports))
+    mixing.start()
+    mixing.join(0.5)
+    assert mixing.is_alive()
+    assert len(work.records()) == 1
+    with resident.lock:
+        resident.copies -= 1
+        resident.lock.notify_all()
+    mixing.join()
+    assert len(work.records()) == 2
 
 
 def test_who_has_the_weights_of_an_earlier_epoch_mixes_what_came_since(
