@@ -144,10 +144,12 @@ cdef int mix_row(Weights weights, Cursor *first, Cursor *last, uint64_t key, int
     cdef Cursor *part
     cdef int64_t at, place
     cdef int number
+    cdef bint alone                 # has one shard the row, and no other?
     while first.key != key:
         first += 1
     while (last - 1).key != key:
         last -= 1
+    alone = first + 1 == last
     part = first
     while part < last:
         if part.key == key:
@@ -156,13 +158,13 @@ cdef int mix_row(Weights weights, Cursor *first, Cursor *last, uint64_t key, int
                 place = weights.make_entry(slot, number)
                 means[number] += part.times * (part.weights[at] - <int64_t>weights.entries[place].weight)
                 sums[number] += part.sums[at] - part.steps * weights.entries[place].weight
-                if first + 1 == last:       # nobody else has the row
+                if alone:
                     move(weights, place, &means[number], &sums[number], divisor)
         part += 1
     part = first
     while part < last:
         if part.key == key:
-            if first + 1 < last:
+            if not alone:
                 for at in range(start_of(part), part.ends[part.row]):
                     number = part.numbers[at]
                     move(weights, weights.make_entry(slot, number), &means[number], &sums[number], divisor)
