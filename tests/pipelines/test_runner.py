@@ -79,7 +79,5 @@ def test_the_end_of_a_bundle_is_soon(threads: int) -> None:
     usual = statesampler.StateSampler
     periods.clear()
     Runner(threads=threads).run(lambda pipeline: pipeline | beam.Create([1]) | beam.Map(_ask_for_period))
-    assert periods == [
-        10
-    ]  # milliseconds that Beam may wait; its own 200 are a tenth of a short epoch of training
+    assert periods == [10]  # milliseconds; Beam's own 200 are a tenth of a short epoch of training
     assert statesampler.StateSampler is usual
