@@ -13,7 +13,7 @@ from covington.conllu_format import format_batch, format_rows
 from covington.conllu_rejects import Reject, reason, reject_batch
 from covington.errors import DataError
 
-__all__ = ["SentenceBuilder", "count_sentences", "format_batch", "format_rows", "parse_bytes", "split_point"]
+__all__ = ["SentenceBuilder", "format_batch", "format_rows", "parse_bytes", "sentences_and_lines", "split_point"]
 
 cdef enum:
     LARGEST_BATCH = 64 << 20  # bytes of text after which a batch is full, whatever its number of sentences
@@ -144,8 +144,8 @@ def parse_bytes(data, str source, long long first_position=0, long long first_li
     return builder.take(), reject_batch(builder.take_rejects())
 
 
-def count_sentences(data) -> tuple[int, int]:
-    """How many sentences parse_bytes would find, good or bad: runs of lines between blank lines; and how many lines."""
+def sentences_and_lines(data) -> tuple[int, int]:
+    """How many sentences parse_bytes would find, good or bad: runs of lines between blank lines. And how many lines."""
     cdef const unsigned char[::1] view = memoryview(data).cast("B")
     cdef Cursor cursor
     cdef Py_ssize_t count = 0

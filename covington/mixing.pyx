@@ -165,12 +165,21 @@ cdef int mix_row(Weights weights, Cursor *first, Cursor *last, uint64_t key, int
     while part < last:
         if part.key == key:
             if not alone:
-                for at in range(start_of(part), part.ends[part.row]):
-                    number = part.numbers[at]
-                    move(weights, weights.make_entry(slot, number), &means[number], &sums[number], divisor)
+                move_row(weights, slot, part, means, sums, divisor)
             go_to(part, part.row + 1)
             look_ahead(weights, part)
         part += 1
+    return 0
+
+
+cdef inline int move_row(Weights weights, Slot *slot, const Cursor *part, int64_t *means, int64_t *sums,
+                         int64_t divisor) except -1 nogil:
+    """Change the weights that a shard has updated, when all shards have been added up."""
+    cdef int64_t at
+    cdef int number
+    for at in range(start_of(part), part.ends[part.row]):
+        number = part.numbers[at]
+        move(weights, weights.make_entry(slot, number), &means[number], &sums[number], divisor)
     return 0
 
 

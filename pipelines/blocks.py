@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pyarrow.parquet as pq
 
 from covington.compression import PIECE, decompressed, kind_of
-from covington.conllu import count_sentences, split_point
+from covington.conllu import sentences_and_lines, split_point
 from covington.conllu_blanks import blank_line
 from covington.endless import KEPT, LONGEST, SLACK, Endless, passed_over, unfinished
 from covington.errors import DataError
@@ -119,7 +119,7 @@ def _counted_text(piece: Piece, start: int, end: int | None, block_bytes: int) -
         yield from _counted(piece, byte_blocks(_pieces(piece.file, start, end), block_bytes), start)
     elif start < end:
         data = read_range(piece.file.path, start, end)
-        yield Count(piece, 0, start, end, *count_sentences(data))
+        yield Count(piece, 0, start, end, *sentences_and_lines(data))
 
 
 def _counted(piece: Piece, found: Iterator[bytes | Endless], at: int = 0) -> Iterator[Count]:
@@ -128,7 +128,7 @@ def _counted(piece: Piece, found: Iterator[bytes | Endless], at: int = 0) -> Ite
         if isinstance(data, Endless):
             yield Count(piece, part, at, end, 1, data.lines, endless=True)
         else:
-            yield Count(piece, part, at, end, *count_sentences(data))
+            yield Count(piece, part, at, end, *sentences_and_lines(data))
         at = end
 
 

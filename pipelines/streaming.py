@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from covington import parquet
 from covington.compression import decompressed
-from covington.conllu import count_sentences
+from covington.conllu import sentences_and_lines
 from covington.conllu_rejects import reject_batch
 from covington.endless import Endless
 from covington.errors import NothingReadError, OptionError
@@ -179,7 +179,7 @@ def _text_jobs(
 ) -> Iterator[Job]:
     position, line = 0, 1
     for data in byte_blocks(decompressed(raw, name), block):  # type: ignore[arg-type]
-        counted, lines = (1, data.lines) if isinstance(data, Endless) else count_sentences(data)
+        counted, lines = (1, data.lines) if isinstance(data, Endless) else sentences_and_lines(data)
 
         def job(
             data: bytes | Endless = data, position: int = position, line: int = line, counted: int = counted

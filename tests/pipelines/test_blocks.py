@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from covington.conllu import count_sentences, parse_bytes
+from covington.conllu import parse_bytes, sentences_and_lines
 from covington.conllu_blanks import blank_line
 from covington.errors import CovingtonError
 from covington.pipelines import blocks
@@ -32,7 +32,7 @@ texts = st.builds(
 @given(text=texts)
 def test_counting_agrees_with_reading(text: bytes) -> None:
     sentences, rejects = parse_bytes(text, "text")
-    assert count_sentences(text) == (sentences.num_rows + rejects.num_rows, text.count(b"\n"))
+    assert sentences_and_lines(text) == (sentences.num_rows + rejects.num_rows, text.count(b"\n"))
 
 
 @given(text=texts, start=st.integers(0, 30))
@@ -52,7 +52,7 @@ def test_blocks_lose_nothing(
     planned = blocks.plan(list_inputs([str(path)]), size)
     data = [blocks.read_block(block) for block in planned]
     assert b"".join(data) == text
-    assert sum(block.sentences for block in planned) == count_sentences(text)[0]
+    assert sum(block.sentences for block in planned) == sentences_and_lines(text)[0]
     together = _rows([parse_bytes(text, str(path))])
     apart = _rows(
         [
@@ -77,7 +77,7 @@ def test_compressed_blocks_lose_nothing(
     data = list(blocks.decompressed_blocks(planned[0].piece, size)) if planned else []
     assert b"".join(data) == text
     assert [len(part) for part in data] == [block.end - block.start for block in planned]
-    assert sum(block.sentences for block in planned) == count_sentences(text)[0]
+    assert sum(block.sentences for block in planned) == sentences_and_lines(text)[0]
 
 
 def test_a_compressed_file_cut_short_is_an_error(tmp_path: Path) -> None:
