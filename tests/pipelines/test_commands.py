@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -281,27 +280,24 @@ def test_closed_descriptors(
 def test_a_job_that_is_stopped_ends_at_once(corpus: Path, small_model: str, tmp_path: Path) -> None:
     big = tmp_path / "big.conllu"
     big.write_bytes((corpus / "a.conllu").read_bytes() * 100)
-    call = [
-        sys.executable,
-        "-m",
-        "covington",
-        "parse",
-        str(big),
-        "-o",
-        str(tmp_path / "out"),
-        "--model",
-        small_model,
-    ]
-    # a shell without job control has its background commands ignore the signal, and they hand that down
-    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    with subprocess.Popen(call, stderr=subprocess.PIPE, text=True, preexec_fn=heed) as command:
+    arguments = ["parse", str(big), "-o", str(tmp_path / "out"), "--model", small_model]
+    # A shell without job control has its background commands ignore the signal, and they hand that down. The command
+    # itself puts that right: with `preexec_fn` this process would be forked, and gRPC's threads in the fork complain.
+    heeding = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from covington.cli import main
+sys.exit(main())
+"""
+    call = [sys.executable, "-c", heeding, *arguments]
+    with subprocess.Popen(call, stderr=subprocess.PIPE, text=True) as command:
         work = tmp_path / "out" / "_work"
         while command.poll() is None and not list(work.glob("done-*")):
             time.sleep(0.05)
         command.send_signal(signal.SIGINT)
         _, told = command.communicate()
     assert (command.returncode, told) == (130, "covington: stopped\n")
-    assert main(call[3:]) == 0
+    assert main(arguments) == 0
     assert pq.read_table(tmp_path / "out", columns=["position"]).num_rows == 100 * 40 * 42
 
 
