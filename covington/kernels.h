@@ -46,7 +46,8 @@
 
 enum {
     COVINGTON_CHUNK = 16,           /* scores that are added at once */
-    COVINGTON_MOST_CHUNKS = 8       /* whose sums are made at once */
+    COVINGTON_MOST_CHUNKS = 8,      /* whose sums are made at once */
+    COVINGTON_STRETCH = 32          /* scores in training that weights are added to at once */
 };
 
 /* A chunk of scores, anywhere in memory; unsigned, because sums of those wrap round in every compiler. */
@@ -63,12 +64,9 @@ typedef struct {
     int8_t weight;
 } CovingtonSmallPair;
 
-/* A weight in training. */
-typedef struct {
-    int32_t weight;
-    uint16_t number;
-    uint16_t noted;
-} CovingtonEntry;
+/* Four weights in training, anywhere in memory, and four scores that they are added to. */
+typedef int32_t CovingtonWeights __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int64_t CovingtonScores __attribute__((vector_size(32), aligned(8), may_alias));
 
 /* Memory for a table that is looked up here, there and everywhere; NULL, or to be given back with `free`.
 
@@ -148,9 +146,24 @@ COVINGTON_ALWAYS_INLINE void covington_add_sparse(int16_t *scores, const Covingt
         for (int k = 0; k < 4; k++) covington_add_pair(scores, row + k);
 }
 
-/* The weights of a feature of all classes, on top of their scores. */
-COVINGTON_CLONES static void covington_add_full(int64_t *scores, const CovingtonEntry *entries, int classes) {
-    for (int k = 0; k < classes; k++) scores[k] += entries[k].weight;
+/* The weights of some features, each of all classes, on top of their scores. */
+COVINGTON_CLONES static void covington_add_full(int64_t *scores, const int32_t *const *rows, int count, int classes) {
+    int at = 0;
+    for (; at + COVINGTON_STRETCH <= classes; at += COVINGTON_STRETCH) {
+        CovingtonScores *const total = (CovingtonScores *)(scores + at);
+        CovingtonScores sums[COVINGTON_STRETCH / 4];
+COVINGTON_UNROLL
+        for (int k = 0; k < COVINGTON_STRETCH / 4; k++) sums[k] = total[k];
+        for (int r = 0; r < count; r++) {
+            const CovingtonWeights *row = (const CovingtonWeights *)(rows[r] + at);
+COVINGTON_UNROLL
+            for (int k = 0; k < COVINGTON_STRETCH / 4; k++) sums[k] += __builtin_convertvector(row[k], CovingtonScores);
+        }
+COVINGTON_UNROLL
+        for (int k = 0; k < COVINGTON_STRETCH / 4; k++) total[k] = sums[k];
+    }
+    for (int r = 0; r < count; r++)
+        for (int k = at; k < classes; k++) scores[k] += rows[r][k];
 }
 
 /* How many numbers are the same in the same place. */

@@ -14,17 +14,12 @@ cdef extern from "kernels.h" nogil:
         uint8_t number
         int8_t weight
 
-    ctypedef struct Entry "CovingtonEntry":
-        int32_t weight
-        uint16_t number         # of the class
-        uint16_t noted          # was it updated in this table?
-
     void *allocate "covington_allocate" (size_t size)
     void prefetch "covington_prefetch" (const void *address)
     int match "covington_match" (const uint32_t *numbers, uint32_t wanted)
     void sum_rows "covington_sum" (int16_t *total, const int16_t *const *rows, int count, int length)
     void add_small "covington_add_small" (int16_t *scores, const SmallPair *pairs, int count)
     void add_sparse "covington_add_sparse" (int16_t *scores, const Pair *row)
-    void add_full "covington_add_full" (int64_t *scores, const Entry *entries, int classes)
+    void add_full "covington_add_full" (int64_t *scores, const int32_t *const *rows, int count, int classes)
     int count_equal "covington_equal" (const uint64_t *some, const uint64_t *others, int count)
     int16_t largest_of "covington_largest" (const int16_t *scores, int count)

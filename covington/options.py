@@ -18,7 +18,7 @@ ACCEPT = {
     "no-guess": (False, True),
     "careful": (False, False),
 }
-MIXING = ("double", "uniform", "updates")
+MIXING = ("geometric", "uniform", "updates")
 #: training option → its values
 CHOICES: dict[str, tuple[str, ...]] = {
     "oracle": ORACLES,

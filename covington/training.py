@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from covington import encoding, model_file
+from covington.arrays import Array
 from covington.errors import ModelError
 from covington.features import Program
 from covington.learner import Learner
@@ -121,7 +122,15 @@ def _load(path: str | PathLike[str], kind: str) -> model_file.ModelFile:
             and ends[-1] == len(arrays["classes"])
             and (arrays["keys"] != 0).all()
             and (arrays["classes"] < facts["classes"]).all()
+            and _rise_in_rows(arrays["classes"], ends)
         )
     if not sound:
         raise ModelError(f"{path}: not a file of {kind}")
     return found
+
+
+def _rise_in_rows(classes: Array, ends: Array) -> bool:
+    """Is no class in a row twice, and are they in their order?"""
+    rises = np.append(classes[1:] > classes[:-1], True)  # by place: does the next one have a higher class?
+    rises[ends[ends > 0] - 1] = True  # the next one is in another row
+    return bool(rises.all())

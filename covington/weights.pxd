@@ -1,12 +1,11 @@
 """The perceptron's weights while it learns: a hash table of rows of (class, weight).
 
-Most rows are short. One that has grown to a quarter of the classes becomes *full*: it has them all, in their order.
+Most rows are short. One that has grown to a quarter of the classes becomes *full*: it has them all, in their order, and
+in the memory of its entries there are first the weights alone, then the marks of those that were updated.
 """
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-
-from covington.kernels cimport Entry
 
 cdef enum:
     UNIT = 1024     # one update; weights are multiples of 1/1024, so that mixing is exact integer arithmetic
@@ -19,6 +18,13 @@ cdef struct Slot:
     uint16_t size           # as many as there are classes in a full row
     uint8_t room            # the logarithm of its room, and one more; 0 is none
     uint8_t noted           # is it among the rows that have changed?
+
+
+# A weight of a row that is not full.
+cdef struct Entry:
+    int32_t weight
+    uint16_t number         # of the class
+    uint16_t noted          # was it updated in this table?
 
 
 # What an update does to the weights of a class.
@@ -52,6 +58,18 @@ cdef class Weights:
     cdef bint has_room_for(self, int64_t more) noexcept nogil
     cdef int reserve(self, int64_t more) except -1 nogil
     cdef Slot *make_row(self, uint64_t key) except NULL nogil
+    cdef inline bint is_full(self, const Slot *slot) noexcept nogil:
+        return slot.size == self.classes
+
+    cdef inline int32_t *full_row(self, const Slot *slot) noexcept nogil:
+        """The weights of a full row, and behind them its marks."""
+        return <int32_t *>(self.entries + slot.start)
+
+    cdef inline int32_t *weight_at(self, const Slot *slot, int64_t place) noexcept nogil:
+        if self.is_full(slot):
+            return self.full_row(slot) + (place - slot.start)
+        return &self.entries[place].weight
+
     cdef int64_t make_entry(self, Slot *slot, int number) except -1 nogil
     cdef int note(self, Slot *slot) except -1 nogil
     cdef int grow_slots(self) except -1 nogil
@@ -60,5 +78,8 @@ cdef class Weights:
     cdef void give_back(self, const Slot *slot) noexcept nogil
     cdef int grow_row(self, Slot *slot) except -1 nogil
     cdef int fill_row(self, Slot *slot) except -1 nogil
+    cdef void mark(self, const Slot *slot, int64_t place) noexcept nogil
+    cdef bint is_marked(self, const Slot *slot, int64_t place) noexcept nogil
+    cdef void wipe(self, const Slot *slot) noexcept nogil
     cdef void sort_row(self, Slot *slot) noexcept nogil
     cdef dict arrays_of(self, wanted, bint only_noted)

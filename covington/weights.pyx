@@ -6,7 +6,7 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from covington.features cimport MOST_KEYS
-from covington.kernels cimport Entry, add_full, allocate, prefetch
+from covington.kernels cimport add_full, allocate, prefetch
 
 import numpy as np
 
@@ -78,9 +78,10 @@ cdef class Weights:
         Three rounds, so that the memory behind all features is fetched at once and not in turn.
         """
         cdef const Slot *found[MOST_KEYS]
+        cdef const int32_t *full[MOST_KEYS]
         cdef const Entry *entry
         cdef const Entry *end
-        cdef int k, rows = 0
+        cdef int k, rows = 0, full_rows = 0
         for k in range(count):
             prefetch(self.home(keys[k]))
         for k in range(count):
@@ -89,14 +90,16 @@ cdef class Weights:
                 prefetch(self.entries + found[rows].start)
                 rows += 1
         for k in range(rows):
-            entry = self.entries + found[k].start
-            if found[k].size == self.classes:
-                add_full(scores, entry, self.classes)
+            if self.is_full(found[k]):
+                full[full_rows] = self.full_row(found[k])
+                full_rows += 1
                 continue
+            entry = self.entries + found[k].start
             end = entry + found[k].size
             while entry < end:
                 scores[entry.number] += entry.weight
                 entry += 1
+        add_full(scores, full, full_rows, self.classes)
 
     cdef int grow_slots(self) except -1 nogil:
         cdef Slot *old = self.slots
@@ -144,13 +147,15 @@ cdef class Weights:
     cdef int fill_row(self, Slot *slot) except -1 nogil:
         """Make a row full."""
         cdef int64_t start = self.take_entries(self.classes), old
-        cdef int number
-        for number in range(self.classes):
-            self.entries[start + number] = Entry(0, <uint16_t>number, False)
-            self.late[start + number] = 0
+        cdef int32_t *weights = <int32_t *>(self.entries + start)
+        cdef Entry entry
+        memset(weights, 0, self.classes * sizeof(Entry))
+        memset(self.late + start, 0, self.classes * sizeof(int64_t))
         for old in range(slot.start, <int64_t>slot.start + slot.size):
-            self.late[start + self.entries[old].number] = self.late[old]
-            self.entries[start + self.entries[old].number] = self.entries[old]
+            entry = self.entries[old]
+            weights[entry.number] = entry.weight
+            weights[self.classes + entry.number] = entry.noted
+            self.late[start + entry.number] = self.late[old]
         self.give_back(slot)
         slot.start = <uint32_t>start
         slot.size = <uint16_t>self.classes
@@ -198,7 +203,7 @@ cdef class Weights:
     cdef int64_t make_entry(self, Slot *slot, int number) except -1 nogil:
         """Where the weight of a row for a class is; it is made if it is not there."""
         cdef int64_t at
-        if slot.size == self.classes:
+        if self.is_full(slot):
             return <int64_t>slot.start + number
         for at in range(slot.start, <int64_t>slot.start + slot.size):
             if self.entries[at].number == number:
@@ -242,16 +247,37 @@ cdef class Weights:
                 self.note(slot)
             for c in range(changed):
                 at = self.make_entry(slot, changes[c].number)
-                self.entries[at].weight += changes[c].change
-                self.entries[at].noted = True
+                self.weight_at(slot, at)[0] += changes[c].change
+                self.mark(slot, at)
                 self.late[at] += self.steps * changes[c].change
         return 0
+
+    cdef inline void mark(self, const Slot *slot, int64_t place) noexcept nogil:
+        """Write down that a weight was updated."""
+        if self.is_full(slot):
+            self.full_row(slot)[self.classes + (place - slot.start)] = True
+        else:
+            self.entries[place].noted = True
+
+    cdef inline bint is_marked(self, const Slot *slot, int64_t place) noexcept nogil:
+        if self.is_full(slot):
+            return self.full_row(slot)[self.classes + (place - slot.start)]
+        return self.entries[place].noted
+
+    cdef void wipe(self, const Slot *slot) noexcept nogil:
+        """Take the marks of a row away."""
+        cdef int64_t place
+        if self.is_full(slot):
+            memset(self.full_row(slot) + self.classes, 0, self.classes * sizeof(int32_t))
+            return
+        for place in range(slot.start, <int64_t>slot.start + slot.size):
+            self.entries[place].noted = False
 
     cdef void sort_row(self, Slot *slot) noexcept nogil:
         """By class; rows are short and nearly sorted, full ones always are."""
         cdef int64_t first = slot.start, a, b, late
         cdef Entry entry
-        if slot.size == self.classes:
+        if self.is_full(slot):
             return
         for a in range(first + 1, first + slot.size):
             entry = self.entries[a]
@@ -293,7 +319,8 @@ cdef class Weights:
         cdef int32_t[::1] weights = np.empty(self.entries_used, dtype=np.int32)
         cdef int64_t[::1] sums = np.empty(self.entries_used, dtype=np.int64)
         cdef Slot *found
-        cdef bint is_wanted
+        cdef bint is_full
+        cdef int32_t weight
         with nogil:
             for row in range(rows):
                 if row + AHEAD < rows:
@@ -303,15 +330,13 @@ cdef class Weights:
                     prefetch(self.late + found.start)
                 found = self.find(keys[row])
                 self.sort_row(found)
+                is_full = self.is_full(found)
                 for place in range(found.start, <int64_t>found.start + found.size):
-                    is_wanted = (
-                        self.entries[place].noted if only_noted
-                        else self.entries[place].weight != 0 or self.late[place] != 0
-                    )
-                    if is_wanted:
-                        numbers[at] = self.entries[place].number
-                        weights[at] = self.entries[place].weight
-                        sums[at] = self.steps * self.entries[place].weight - self.late[place]
+                    weight = self.weight_at(found, place)[0]
+                    if self.is_marked(found, place) if only_noted else weight != 0 or self.late[place] != 0:
+                        numbers[at] = <uint16_t>(place - found.start) if is_full else self.entries[place].number
+                        weights[at] = weight
+                        sums[at] = self.steps * weight - self.late[place]
                         at += 1
                 ends[row] = at
         return {
@@ -338,7 +363,7 @@ cdef class Weights:
                 slot = made.make_row(keys[row])
                 while at < ends[row]:
                     place = made.make_entry(slot, numbers[at])
-                    made.entries[place].weight = weights[at]
+                    made.weight_at(slot, place)[0] = weights[at]
                     made.late[place] = steps * weights[at] - sums[at]
                     at += 1
         return made
@@ -349,7 +374,7 @@ cdef class Weights:
         It takes the place of weights `made` for an earlier shard, if they are given: memory that is new has to be cleared
         first, which takes longer than to copy.
         """
-        cdef int64_t k, at
+        cdef int64_t k
         cdef Slot *slot
         if made is None or made.classes != self.classes:
             made = Weights(self.classes)
@@ -373,7 +398,6 @@ cdef class Weights:
             for k in range(self.noted):
                 slot = made.find(self.notes[k])
                 slot.noted = False
-                for at in range(slot.start, <int64_t>slot.start + slot.size):
-                    made.entries[at].noted = False
+                made.wipe(slot)
         made.entries_used = self.entries_used      # rows that were free stay unused
         return made

@@ -94,7 +94,7 @@ class Training:
     dev: tuple[str, ...] = ()
     options: TrainingOptions = field(default_factory=TrainingOptions)
     shards: int = 1
-    mixing: str = "double"
+    mixing: str = "geometric"
     keep: str | None = None  # "best" by dev LAS, or "last"; best where there is dev data
     patience: int | None = None  # stop after so many epochs without a better dev LAS
     prune: float = 0.0  # averaged weights below this are left out of the model

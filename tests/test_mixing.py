@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 import covington
-from covington import models
+from covington import model_file, models
 from covington.arrays import Array
 from covington.errors import ModelError
 from covington.freezing import freeze
-from covington.mixing import Changes, mix
+from covington.mixing import Changes, geometric_factor, mix
 from covington.options import MIXING, TrainingOptions
 from covington.parser import Parser
 from covington.survey import survey
@@ -74,7 +74,7 @@ def test_a_table_of_many_rows_survives_a_file_and_a_copy(tmp_path: Path) -> None
         )
     assert np.array_equal(weights.arrays()["sums"], arrays["sums"])
     mixed = Weights(7)
-    mix(mixed, [Changes(7, 5, 3, arrays)], "double")
+    mix(mixed, [Changes(7, 5, 3, arrays)], "geometric")
     assert all(np.array_equal(mixed.arrays()[name], array) for name, array in arrays.items())
 
 
@@ -96,13 +96,13 @@ def test_mixing_one_part_changes_nothing(by: str) -> None:
 
 
 @pytest.mark.parametrize("by", MIXING)
-def test_mixing_goes_to_the_mean_of_the_shards_or_twice_as_far_and_sums_their_sums(by: str) -> None:
+def test_mixing_adds_what_shards_have_changed_by_its_rule_and_sums_their_sums(by: str) -> None:
     """Against dictionaries, for shards of different size, over several epochs."""
     options, found = TrainingOptions(epochs=3), survey([SAMPLE])
     shards = [prepare([SAMPLE.slice(first, 9)], options, found) for first in (0, 9, 18)]
     shards.append(prepare([SAMPLE.slice(0, 0)], options, found))  # learns nothing
     mixed = Weights(found.classes(options))
-    weights: dict[tuple[int, int], int] = {}
+    weights: Counter[tuple[int, int]] = Counter()
     sums: Counter[tuple[int, int]] = Counter()
     steps = 0
     for epoch in (1, 2, 3):
@@ -111,23 +111,13 @@ def test_mixing_goes_to_the_mean_of_the_shards_or_twice_as_far_and_sums_their_su
             part = mixed.for_a_shard()
             train_epoch(part, shard, epoch, number)
             parts.append(part)
-        times = [part.updates if by == "updates" else int(part.steps > 0) for part in parts]
-        trained = [table(part.arrays()) for part in parts]
-        far = 2 if by == "double" else 1
-        for part_sums in (part_sums for _, part_sums in trained):
-            sums.update(part_sums)
-        weights = {
-            place: math.floor(
-                (1 - far) * weights.get(place, 0)
-                + far
-                * Fraction(
-                    sum(t * part.get(place, 0) for t, (part, _) in zip(times, trained, strict=True)),
-                    sum(times),
-                )
-                + Fraction(1, 2)
-            )
-            for place in {place for part, _ in trained for place in part}
-        }
+        for part in parts:
+            sums.update(table(part.arrays())[1])
+        changed = [table(part.changes())[0] for part in parts]
+        before = weights.copy()
+        for place in {place for part in changed for place in part}:
+            changes = [part[place] - before[place] if place in part else 0 for part in changed]
+            weights[place] += moved(by, changes, sum(place in part for part in changed), parts)
         mix(mixed, [changes_of(part) for part in parts], by)
         steps += sum(part.steps for part in parts)
         assert mixed.steps == steps
@@ -136,6 +126,28 @@ def test_mixing_goes_to_the_mean_of_the_shards_or_twice_as_far_and_sums_their_su
             p: w for p, w in weights.items() if w
         }
         assert {place: s for place, s in found_sums.items() if s} == {p: s for p, s in sums.items() if s}
+
+
+def moved(by: str, changes: list[int], shards: int, parts: list[Weights]) -> int:
+    """By how much a weight moves that so many shards have changed."""
+    if by == "geometric":
+        factor = Fraction(geometric_factor(shards, sum(part.steps > 0 for part in parts)), 1 << 16)
+        return math.floor(sum(changes) * factor + Fraction(1, 2))
+    times = [part.updates if by == "updates" else int(part.steps > 0) for part in parts]
+    total = sum(t * change for t, change in zip(times, changes, strict=True))
+    return math.floor(Fraction(total, sum(times)) + Fraction(1, 2))
+
+
+def test_the_geometric_factor() -> None:
+    """Twice the geometric mean of the mean over all shards and of that over those that changed a weight."""
+    for shards in range(1, 40):
+        for changed in range(1, shards + 1):
+            means = 1 / shards, 1 / changed
+            exact = min(2 * math.sqrt(means[0] * means[1]), 1)
+            assert geometric_factor(changed, shards) == math.floor(exact * 65536 + 1e-6)
+    assert geometric_factor(1, 1) == geometric_factor(1, 4) == geometric_factor(2, 2) == 65536
+    assert geometric_factor(4, 4) == 32768
+    assert geometric_factor(10_000, 10_000) == 13
 
 
 def test_changes_have_what_was_updated_and_nothing_else() -> None:
@@ -166,3 +178,24 @@ def test_changes_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         mix(Weights(12), [load_changes(tmp_path / "changes")], "uniform")
     with pytest.raises(ModelError, match="not a file of weights"):
         load_weights(tmp_path / "changes")
+
+
+def test_a_class_that_is_in_a_row_twice_is_refused(tmp_path: Path) -> None:
+    """Compiled code counts the shards that changed a weight, and looks up a factor by their number."""
+    arrays = {
+        "keys": np.array([5, 9], dtype=np.uint64),
+        "ends": np.array([0, 3]),
+        "classes": np.array([1, 2, 2], dtype=np.uint16),
+        "weights": np.ones(3, dtype=np.int32),
+        "sums": np.zeros(3, dtype=np.int64),
+    }
+    path = tmp_path / "changes"
+    for classes, sound in (([1, 2, 2], False), ([2, 1, 3], False), ([1, 2, 3], True)):
+        arrays["classes"] = np.array(classes, dtype=np.uint16)
+        facts = {"kind": "changes", "classes": 4, "steps": 1, "updates": 1}
+        model_file.write(path, facts, arrays)
+        if sound:
+            assert len(load_changes(path)) == 2
+        else:
+            with pytest.raises(ModelError, match="not a file of changes"):
+                load_changes(path)

@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=MIXING,
         default=MIXING[0],
         help="what becomes of the shards' weights. uniform: their mean; updates: their mean, where shards count by"
-        " their updates; double: go from the weights before to the mean and as far again (%(default)s)",
+        " their updates; geometric: what few shards have changed keeps more of it (%(default)s)",
     )
     group.add_argument(
         "--threads", type=int, default=0, metavar="N", help="threads on this machine (0: one per core)"

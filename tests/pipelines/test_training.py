@@ -48,7 +48,7 @@ def serial(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     for epoch in range(1, OPTIONS.epochs + 1):
         training.train_epoch(weights, shard, epoch)
     path = tmp_path_factory.mktemp("serial") / "model"
-    freeze(weights, OPTIONS, found, path, {"epoch": OPTIONS.epochs, "shards": 1, "mixing": "double"})
+    freeze(weights, OPTIONS, found, path, {"epoch": OPTIONS.epochs, "shards": 1, "mixing": "geometric"})
     return path.read_bytes()
 
 
@@ -197,7 +197,7 @@ def test_trainings_side_by_side_in_one_process(
     monkeypatch.setattr(epochs, "MOST_BEHIND", 1000)
     works = [
         Training((SAMPLE,), str(tmp_path / mixing), options=OPTIONS, shards=3, mixing=mixing)
-        for mixing in ("uniform", "double")
+        for mixing in ("uniform", "geometric")
     ]
     for work in works:
         work.begin()
@@ -206,7 +206,7 @@ def test_trainings_side_by_side_in_one_process(
             work.finish_epoch(epoch, [one for shard in range(3) if (one := work.train_part(epoch, shard))])
     for work in works:
         work.keep_model()
-    assert (tmp_path / "double").read_bytes() == three_shards
+    assert (tmp_path / "geometric").read_bytes() == three_shards
     assert (tmp_path / "uniform").read_bytes() == train(tmp_path / "alone", shards=3, mixing="uniform")
 
 
