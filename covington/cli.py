@@ -14,6 +14,7 @@ from pathlib import Path
 from covington import __version__, models
 from covington.errors import CovingtonError, DataError, OptionError
 from covington.listing import is_local, keep_apart, local_files, real
+from covington.signals import exit_code, stopping
 from covington.terminal import printable
 
 # name → the line shown by `covington --help`; the module is covington.commands.<name>, loaded when called
@@ -69,7 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             commands.add_parser(name, help=summary, add_help=False)
     try:
-        return int(_run(parser, commands.choices, arguments, closed))
+        with stopping():
+            return int(_run(parser, commands.choices, arguments, closed))
     except OptionError as error:
         return _complain(error, 2)
     except CovingtonError as error:
@@ -81,8 +83,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(f"{error.filename or 'input/output'}: {error.strerror or error}", 1)
     except MemoryError:
         return _complain("there is not enough memory", 1)
-    except KeyboardInterrupt:
-        return _complain("stopped", 130)
+    except KeyboardInterrupt as error:
+        return _complain("stopped", exit_code(error))
 
 
 def _open_streams() -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from covington.errors import DataError, OptionError
@@ -13,6 +13,10 @@ from covington.errors import DataError, OptionError
 ENDINGS = (".conllu", ".conll", ".parquet")
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 REJECTS = ".rejects.parquet"  # ends the name of a table of rejected sentences, which is no input
+RESULTS = (
+    "_summary.json",
+    "_work/job.json",
+)  # what a folder has that `covington parse` has filled, or was about to
 NO_INPUT = "no CoNLL-U or Parquet file in this folder"
 GLOB = frozenset("*?[")
 
@@ -33,7 +37,8 @@ def local_files(pattern: str) -> list[str]:
         raise OptionError("an input has an empty name")
     place = Path(pattern)
     if place.is_dir():
-        found = distinct(sorted(_inside(pattern.rstrip("/") or "/")))
+        folder = pattern.rstrip("/") or "/"
+        found = outside_results(distinct(sorted(_inside(folder))), folder, _is_result)
         if not found:
             raise DataError(NO_INPUT, source=pattern)
         return [*map(_named, found)]
@@ -46,6 +51,31 @@ def local_files(pattern: str) -> list[str]:
             "no file matches" if GLOB & set(pattern) else "no such file or folder", source=pattern
         )
     return [*map(_named, found)]
+
+
+def outside_results(paths: list[str], folder: str, is_result: Callable[[str], bool]) -> list[str]:
+    """The files of a folder but for those below it in folders that covington has filled, if there are any others.
+
+    What a corpus was parsed to may lie in its own folder, and is no part of it.
+    """
+    below = {path: parents(path[len(folder.rstrip("/")) + 1 :]) for path in paths}
+    prefix = folder.rstrip("/")
+    results = {place for places in below.values() for place in places if is_result(f"{prefix}/{place}")}
+    return [path for path in paths if results.isdisjoint(below[path])] or paths
+
+
+def parents(name: str) -> list[str]:
+    """The folders of a relative path.
+
+    >>> parents("a/b/c.conllu")
+    ['a', 'a/b']
+    """
+    parts = name.split("/")[:-1]
+    return ["/".join(parts[: count + 1]) for count in range(len(parts))]
+
+
+def _is_result(folder: str) -> bool:
+    return any(Path(folder, mark).exists() for mark in RESULTS)
 
 
 def _named(path: str) -> str:

@@ -7,7 +7,9 @@ import time
 from types import TracebackType
 from typing import TextIO
 
-_BAR = 24  # characters
+_BAR = 24  # characters, on a terminal that is wide enough
+_SHORTEST = 5  # bar that is of use
+_COLUMNS = 80  # of a terminal that does not say
 _REDRAW = 0.1  # seconds between two drawings on a terminal
 _LINE = 10.0  # seconds between two lines where the output is not a terminal
 
@@ -62,25 +64,41 @@ class Progress:
         return self._line(time.monotonic())
 
     def _line(self, now: float) -> str:
+        """On a terminal as long as it is wide, less one, and no longer: a line that wraps cannot be drawn over."""
+        parts = self._facts(now)
+        if not self.terminal:
+            return "  ".join(parts)
+        width = self._columns() - 1
+        room = width - len("  ".join(parts)) - len("  []")
+        if self.fraction is not None and room >= _SHORTEST:
+            bar = min(room, _BAR)
+            full = int(self.fraction * bar)
+            parts.insert(1, "[" + "#" * full + "." * (bar - full) + "]")
+        return "  ".join(parts)[:width]
+
+    def _columns(self) -> int:
+        try:
+            return os.get_terminal_size(self.stream.fileno()).columns or _COLUMNS
+        except OSError:  # what calls itself a terminal, and is none of the system's
+            return _COLUMNS
+
+    def _facts(self, now: float) -> list[str]:
         seconds = max(now - self._started, 1e-9)
         parts = [self.label]
         if self.fraction is not None:
-            if self.terminal:
-                full = int(self.fraction * _BAR)
-                parts.append("[" + "#" * full + "." * (_BAR - full) + "]")
             parts.append(f"{100 * self.fraction:.0f} %")
         parts.append(f"{self.tokens:,} words")
         parts.append(f"{self.tokens / seconds:,.0f} words/s")
         done = (self.fraction or 0.0) - self._skipped
         if self.fraction is not None and done > 0:
             parts.append(f"{clock(seconds * (1 - self.fraction) / done)} left")
-        return "  ".join(parts)
+        return parts
 
     def _draw(self, now: float) -> None:
         text = self._line(now)
         if self.terminal:
-            self.stream.write("\r" + text.ljust(self._width))
-            self._width = max(self._width, len(text))
+            self.stream.write("\r" + text.ljust(min(self._width, self._columns() - 1)))
+            self._width = len(text)
         else:
             self.stream.write(text + "\n")
         self.stream.flush()

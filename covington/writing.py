@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from itertools import chain
 from typing import IO
 
 import numpy as np
@@ -28,8 +29,7 @@ def write_conllu(
 def write_texts(texts: Iterable[pa.Buffer], path_or_file: str | os.PathLike[str] | IO[bytes]) -> None:
     """Write sentences that are CoNLL-U already."""
     if path_or_file == "-":
-        _write(texts, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+        _write_out(texts)
     elif isinstance(path_or_file, (str, os.PathLike)):
         with atomic_file(path_or_file) as file, compressed(file, path_or_file) as packed:
             _write(texts, packed)
@@ -46,6 +46,16 @@ def formatted(batch: pa.RecordBatch) -> tuple[pa.Buffer, pa.RecordBatch, list[Re
     good[list(reasons)] = False
     bad = [row_reject(batch.slice(row, 1), reason) for row, reason in reasons.items()]
     return text, batch.filter(pa.array(good)), bad
+
+
+def _write_out(texts: Iterable[pa.Buffer]) -> None:
+    """To standard output, which has no name that the system could tell when it fails."""
+    out = sys.stdout.buffer
+    for text in chain(texts, [None]):
+        try:
+            out.flush() if text is None else out.write(text)
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, "standard output") from None
 
 
 def _write(texts: Iterable[pa.Buffer], file: IO[bytes]) -> None:

@@ -102,8 +102,10 @@ class Training:
     job: str = field(default_factory=partial(secrets.token_hex, 8), compare=False)
 
     def __post_init__(self) -> None:
-        # workers may run in other folders
-        object.__setattr__(self, "model", absolute(os.fspath(self.model)))
+        name = os.fspath(self.model)
+        if name == "-" or name.endswith("/"):
+            raise OptionError(f"{name} is not the name of a file, as a model needs one")
+        object.__setattr__(self, "model", absolute(name))  # workers may run in other folders
         check_output(self.model)
         for name in ("inputs", "dev"):
             given = getattr(self, name)

@@ -177,9 +177,9 @@ class _Watch:
                 marks = {path for path in files_in(self._work) if "/done-" in path}
                 reports = [read_mark(path)[1] for path in sorted(marks - known)]
                 known |= marks
-                if reports:
-                    self._seen += len(reports)
-                    self._progress.add(sum(report.tokens for report in reports), self._seen / reports[0].of)
+                self._seen += len(reports)
+                part = self._seen / reports[0].of if reports else None
+                self._progress.add(sum(report.tokens for report in reports), part)  # none: the clock goes on
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -7,15 +7,18 @@ import contextlib
 import logging
 import os
 import re
+import subprocess
 import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TextIO, cast
+from types import SimpleNamespace
+from typing import Any, TextIO, cast
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
@@ -27,6 +30,7 @@ from apache_beam.options.pipeline_options import (
 
 from covington import errors
 from covington.errors import CovingtonError, JobError, OptionError, WorkerLostError
+from covington.machine import cores
 
 # Beam's own DirectRunner tries Prism first, a binary that it fetches from the network; these names
 # mean the runner inside this process instead, which is the one that reads --direct_* options.
@@ -64,7 +68,7 @@ class Runner:
             return options
         direct = options.view_as(DirectOptions)
         if not _given(self.flags, "direct_num_workers"):
-            direct.direct_num_workers = self.threads or os.cpu_count() or 1
+            direct.direct_num_workers = self.threads or cores()
         if not _given(self.flags, "direct_running_mode"):
             # threads of one process: the work is done outside the interpreter lock, the model is shared
             several = direct.direct_num_workers != 1
@@ -184,15 +188,41 @@ def _run_watched(pipeline: beam.Pipeline) -> None:
 
     previous, threading.excepthook = threading.excepthook, hook
     try:
-        threading.Thread(target=work, daemon=True, name="covington-pipeline").start()
-        over.wait()
+        with _ended_with_us():
+            threading.Thread(target=work, daemon=True, name="covington-pipeline").start()
+            over.wait()
+            if lost:
+                code = int(lost[0].rpartition(" ")[2])
+                code = code if code >= 0 else 128 - code  # of a signal, as shells tell it
+                raise WorkerLostError(
+                    f"a worker process ended with code {code}; start the same command again"
+                )
     finally:
         threading.excepthook = previous
-    if lost:
-        code = lost[0].rpartition(" ")[2]
-        raise WorkerLostError(f"a worker process ended with code {code}; start the same command again")
     if failure:
         raise failure[0]
+
+
+@contextlib.contextmanager
+def _ended_with_us() -> Iterator[None]:
+    """If the block is left by an error, Beam's worker processes end with it; alone they would take minutes."""
+    from apache_beam.runners.portability import local_job_service
+
+    workers: list[subprocess.Popen[bytes]] = []
+
+    def start(command: str, **options: Any) -> subprocess.Popen[bytes]:
+        workers.append(subprocess.Popen(f"exec {command}", **options))  # without a shell in between
+        return workers[-1]
+
+    local_job_service.subprocess = SimpleNamespace(Popen=start)
+    try:
+        yield
+    except BaseException:
+        for worker in workers:
+            worker.kill()
+        raise
+    finally:
+        local_job_service.subprocess = subprocess
 
 
 def _local_runner(options: PipelineOptions) -> beam.runners.runner.PipelineRunner:
@@ -206,6 +236,29 @@ def _local_runner(options: PipelineOptions) -> beam.runners.runner.PipelineRunne
     return fn_runner.FnApiRunner(provision_info=fn_runner.ExtendedProvisionInfo(information))
 
 
+class _Together:
+    """A context for all jobs that run in this process at a time: the first one enters it, the last one leaves it."""
+
+    def __init__(self, context: Callable[[], AbstractContextManager[None]]) -> None:
+        self._context, self._lock, self._inside = context, threading.Lock(), 0
+        self._exit = contextlib.ExitStack()
+
+    @contextlib.contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            if self._inside == 0:
+                self._exit.enter_context(self._context())
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0:
+                    self._exit.close()
+
+
+@_Together
 @contextlib.contextmanager
 def _quick_ends() -> Iterator[None]:
     """At the end of every bundle Beam waits until a thread wakes up that looks at it five times a second.
@@ -234,6 +287,7 @@ def _set_logging(verbose: bool) -> None:
     logging.getLogger("apache_beam").setLevel(logging.INFO if verbose else logging.CRITICAL)
 
 
+@_Together
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
     """Beam's workers print tracebacks on the standard error of this process and of its children.

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from covington import parquet
 from covington.compression import decompressed
@@ -45,13 +46,19 @@ _BLOCK = 2 << 20  # bytes that one thread reads and parses at a time
 _FROM_PIPE = 1 << 20  # less, so that the first trees come soon
 _ROWS = 4_096  # of a table
 
-Job = Callable[[], Shard]
+
+class Job(NamedTuple):
+    """Some sentences to be parsed, and how many bytes of the inputs have been read when it has them."""
+
+    parse: Callable[[], Shard]
+    read: int = 0
 
 
 class Done(NamedTuple):
     """Parsed sentences, also as CoNLL-U if that is what is written."""
 
     shard: Shard
+    read: int
     text: pa.Buffer | None = None
 
 
@@ -61,6 +68,13 @@ def is_one_file(output: str) -> bool:
         if is_local(output) and Path(output).is_dir():
             raise OptionError(f"{output} is a folder, though its name is that of one file")
         return True
+    if (
+        is_local(output)
+        and Path(output).exists()
+        and not Path(output).is_file()
+        and not Path(output).is_dir()
+    ):
+        raise OptionError(f"{output} is neither a file nor a folder; -o - writes to standard output")
     ending = re.search(r"[^/](\.[A-Za-z]\w*)$", output)
     if ending and not (is_local(output) and Path(output).is_dir()):
         raise OptionError(
@@ -96,20 +110,22 @@ class ParseStream:
 
         def parsed(keep: RejectSink) -> Iterator[Done]:
             nonlocal report
-            for shard, text in self._in_order(self._jobs(files, parser, bar)):
+            for one in self._in_order(self._jobs(files, parser)):
+                shard = one.shard
                 if self.strict and shard.rejects.num_rows:
                     raise rejected(shard.rejects)
                 keep(shard.rejects)
                 done = replace(shard.report(), shards=0)  # one file has none
                 report += done
-                bar.tokens(done.tokens)
+                if progress:
+                    progress.add(done.tokens, one.read / whole if whole else None)
                 if shard.rejects.num_rows and self.first_reject is None:
                     self.first_reject = str(rejected(shard.rejects))
-                yield Done(shard, text)
+                yield one
             if report.rejects and not report.sentences:
                 raise NothingReadError(f"no sentence could be read; the first: {self.first_reject}")
 
-        bar = _Bar(progress)
+        whole = sum(file.size for file in files)
         nothing: NothingReadError | None = None
         with self._reject_file() as keep:
             try:
@@ -128,9 +144,9 @@ class ParseStream:
     def _write(self, parsed: Iterator[Done]) -> None:
         def write(path: str | Path) -> None:
             if self.output.endswith(".parquet"):
-                write_parquet((shard.sentences for shard, _ in parsed), path, PARSE.names)
+                write_parquet((done.shard.sentences for done in parsed), path, PARSE.names)
             else:
-                write_texts((text for _, text in parsed if text is not None), path)
+                write_texts((done.text for done in parsed if done.text is not None), path)
 
         if self.output == "-" or is_local(self.output):
             write(self.output)
@@ -153,80 +169,74 @@ class ParseStream:
                     future.cancel()
 
     def _done(self, job: Job) -> Done:
-        shard = job()
+        shard = job.parse()
         if self.output.endswith(".parquet"):
-            return Done(shard)
+            return Done(shard, job.read)
         text, shard = as_conllu(shard)
-        return Done(shard, text)
+        return Done(shard, job.read, text)
 
-    def _jobs(self, files: list[InputFile], parser: Parser, bar: _Bar) -> Iterator[Job]:
+    def _jobs(self, files: list[InputFile], parser: Parser) -> Iterator[Job]:
         options = replace(self.options, threads=1)
         if "-" in self.inputs:
-            yield from _text_jobs(sys.stdin.buffer, "-", _FROM_PIPE, parser, options)
-        bar.whole = sum(file.size for file in files)
+            for parse in _text_jobs(sys.stdin.buffer, "-", _FROM_PIPE, parser, options):
+                yield Job(parse)
+        before = 0
         for file in files:
             if file_kind(file) == "parquet":
-                yield from _row_jobs(file, parser, options)
-                bar.read(file.size)
+                for parse, part in _row_jobs(file, parser, options):
+                    yield Job(parse, before + round(part * file.size))
             else:
                 with readable(file.path), open_raw(file.path) as raw:
-                    yield from _text_jobs(_Counted(raw, bar), file.name, _BLOCK, parser, options)
+                    counted = _Counted(raw)
+                    for parse in _text_jobs(counted, file.name, _BLOCK, parser, options):
+                        yield Job(parse, before + counted.count)
             check_unchanged(file)
+            before += file.size
 
 
 def _text_jobs(
     raw: IO[bytes] | _Counted, name: str, block: int, parser: Parser, options: ParseOptions
-) -> Iterator[Job]:
+) -> Iterator[Callable[[], Shard]]:
     position, line = 0, 1
     for data in byte_blocks(decompressed(raw, name), block):  # type: ignore[arg-type]
         counted, lines = (1, data.lines) if isinstance(data, Endless) else sentences_and_lines(data)
 
-        def job(
+        def parse(
             data: bytes | Endless = data, position: int = position, line: int = line, counted: int = counted
         ) -> Shard:
             sentences, rejects = parse_text(data, name, position, line)
             return parse_shard(Shard(0, 0, sentences, rejects, counted), parser, options)
 
-        yield job
+        yield parse
         position += counted
         line += lines
 
 
-def _row_jobs(file: InputFile, parser: Parser, options: ParseOptions) -> Iterator[Job]:
+def _row_jobs(
+    file: InputFile, parser: Parser, options: ParseOptions
+) -> Iterator[tuple[Callable[[], Shard], float]]:
+    """With each, what part of the file has been read then."""
     position = 0
     with readable(file.path), open_raw(file.path) as raw:
+        rows = pq.ParquetFile(raw).metadata.num_rows
         for batch in parquet.rows(raw, file.name, _ROWS):
             sentences, bad = parquet.sound_rows(batch, file.name, position)
             shard = Shard(0, 0, sentences, reject_batch(bad), batch.num_rows)
-            yield partial(parse_shard, shard, parser, options)
             position += batch.num_rows
+            yield partial(parse_shard, shard, parser, options), min(position / max(rows, 1), 1.0)
 
 
 def _forget(rejects: pa.RecordBatch, /) -> None:
     """They are counted, and nobody asked for a file."""
 
 
-class _Bar:
-    """How many bytes of how many have been read, for the progress bar."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self.progress, self.whole, self.done = progress, 0, 0
-
-    def read(self, size: int) -> None:
-        self.done += size
-
-    def tokens(self, tokens: int) -> None:
-        if self.progress:
-            self.progress.add(tokens, self.done / self.whole if self.whole else None)
-
-
 class _Counted:
-    """A stream that tells the bar how much was read from it."""
+    """A stream, and how much was read from it."""
 
-    def __init__(self, raw: IO[bytes], bar: _Bar) -> None:
-        self._raw, self._bar = raw, bar
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw, self.count = raw, 0
 
     def read(self, size: int = -1) -> bytes:
         data = self._raw.read(size)
-        self._bar.read(len(data))
+        self.count += len(data)
         return data

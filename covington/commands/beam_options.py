@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from covington.errors import WorkerLostError
+from covington.signals import exit_code
 
 Result = TypeVar("Result")
 
@@ -63,7 +64,7 @@ def finished(job: Callable[[], Result], clean_up: Callable[[], object] = lambda:
         clean_up()
         print(f"covington: {error}", file=sys.stderr, flush=True)
         os._exit(1)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         clean_up()
         print("covington: stopped", file=sys.stderr, flush=True)
-        os._exit(130)
+        os._exit(exit_code(error))

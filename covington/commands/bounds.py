@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from pathlib import Path
 
 from covington import bounds, bounds_report, encoding, report
 from covington.errors import OptionError
+from covington.machine import cores
 from covington.options import TrainingOptions
 from covington.reading import read_sentences
 from covington.treebanks import training_file
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="configurations a search may look at (%(default)s)",
     )
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="(%(default)s)")
+    parser.add_argument("--threads", type=int, default=cores(), help="(%(default)s)")
     parser.add_argument("--json", metavar="FILE", help="all numbers; - prints them instead of the table")
     parser.add_argument("--html", metavar="FILE", help="a page with the table and plots")
 

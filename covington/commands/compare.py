@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shlex
 import sys
 import time
@@ -20,6 +19,7 @@ from covington import comparison, comparison_report, report, significance
 from covington.comparison_results import summarise
 from covington.errors import OptionError
 from covington.evaluation import Counts
+from covington.machine import cores
 from covington.progress import clock
 from covington.treebanks import find_treebanks
 
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--work", metavar="FOLDER", default="comparison-runs", help="finished runs (%(default)s)"
     )
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=cores(), help="processes (%(default)s)")
     parser.add_argument(
         "--trials", type=int, default=significance.TRIALS, help="swaps for significance (%(default)s)"
     )

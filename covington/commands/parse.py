@@ -5,13 +5,16 @@ INPUT is a file, a folder or a glob, plain or compressed, local or on any filesy
 one file in the order of the input. Any other OUTPUT is a folder of shards, made by a Beam pipeline on
 all cores, or on a cluster with --runner. Sentences that cannot be read are kept, with the reason, in
 OUTPUT.rejects.parquet or OUTPUT/_rejects/.
+
+Of a folder, all files in it and below it are read whose names end in .conllu, .conll or .parquet, or in
+one of these and .gz, .bz2, .xz or .zst. Names that begin with . or _ are passed over, and so is what
+covington has written to a folder of its own in there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -19,6 +22,7 @@ from covington import models
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
 from covington.errors import CovingtonError, OptionError
 from covington.listing import REJECTS
+from covington.machine import cores
 from covington.progress import Progress, clock, many
 from covington.schemas import MOST_WORDS
 from covington.terminal import printable
@@ -147,7 +151,7 @@ def _one_file(
         arguments.inputs,
         arguments.output,
         options,
-        arguments.threads or os.cpu_count() or 1,
+        arguments.threads or cores(),
         arguments.strict,
         _rejects_place(arguments),
     )
@@ -228,8 +232,8 @@ def _first_reject(folder: str) -> str:
     import pyarrow.parquet as pq
 
     from covington.pipelines.storage import files_in, join, open_raw, readable
-    from covington.pipelines.work import REJECTS, rejected
+    from covington.pipelines.work import REJECTS, is_ours, rejected
 
-    path = files_in(join(folder, REJECTS))[0]
+    path = next(path for path in files_in(join(folder, REJECTS)) if is_ours(path, folder))
     with readable(path), open_raw(path) as file:
         return str(rejected(next(pq.ParquetFile(file).iter_batches(batch_size=1))))

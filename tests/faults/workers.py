@@ -28,8 +28,8 @@ def workers(command: Command) -> list[int]:
 
 
 def no_worker_is_left(command: Command) -> None:
-    """The workers that were not killed end by themselves when the job is over."""
-    for _ in range(300):
+    """The workers that were not killed end with the command; alone they would need two minutes."""
+    for _ in range(30):
         if not workers(command):
             return
         time.sleep(0.1)

@@ -116,6 +116,9 @@ WRONG_CALLS = [
         "NoRunner",
     ),
     (["train", "{sample}", "-o", "{empty}"], "is a folder"),
+    (["train", "{sample}", "-o", "-"], "- is not the name of a file"),
+    (["train", "{sample}", "-o", "{out}/"], "is not the name of a file"),
+    (["parse", "{sample}", "-o", "/dev/null"], "-o - writes to standard output"),
     (["train", "{sample}", "-o", "{out}", "--keep", "best"], "give --dev"),
     (["train", "{sample}", "-o", "{out}", "--explore", "2"], "is not a probability"),
     (["train", "{sample}", "-o", "{out}", "--shards", "0"], "at least 1"),
@@ -277,7 +280,10 @@ def test_closed_descriptors(
     assert bool(list(tmp_path.iterdir())) == (code == 0)
 
 
-def test_a_job_that_is_stopped_ends_at_once(corpus: Path, small_model: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_job_that_is_stopped_ends_at_once(
+    number: signal.Signals, corpus: Path, small_model: str, tmp_path: Path
+) -> None:
     big = tmp_path / "big.conllu"
     big.write_bytes((corpus / "a.conllu").read_bytes() * 100)
     arguments = ["parse", str(big), "-o", str(tmp_path / "out"), "--model", small_model]
@@ -294,11 +300,76 @@ sys.exit(main())
         work = tmp_path / "out" / "_work"
         while command.poll() is None and not list(work.glob("done-*")):
             time.sleep(0.05)
-        command.send_signal(signal.SIGINT)
+        command.send_signal(number)
         _, told = command.communicate()
-    assert (command.returncode, told) == (130, "covington: stopped\n")
+    assert (command.returncode, told) == (128 + number, "covington: stopped\n")
     assert main(arguments) == 0
     assert pq.read_table(tmp_path / "out", columns=["position"]).num_rows == 100 * 40 * 42
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stream_that_is_stopped_leaves_nothing(
+    number: signal.Signals, small_model: str, tmp_path: Path
+) -> None:
+    heeding = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    call = f"{heeding} from covington.cli import main; sys.exit(main())"
+    arguments = ["parse", "-", "-o", str(tmp_path / "out.conllu"), "--model", small_model]
+    with subprocess.Popen(
+        [sys.executable, "-c", call, *arguments], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as command:
+        assert command.stdin is not None
+        while command.poll() is None and not list(tmp_path.iterdir()):  # it waits for more of its input
+            time.sleep(0.05)
+        command.send_signal(number)
+        assert command.wait() == 128 + number
+        assert command.stderr is not None and command.stderr.read() == b"covington: stopped\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_signal_that_the_caller_ignores_stays_ignored() -> None:
+    """As nohup has it."""
+    code = (
+        "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "from covington.signals import stopping\n"
+        "with stopping(): signal.raise_signal(signal.SIGHUP)\n"
+        "assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_as_many_cores_as_the_process_may_use() -> None:
+    code = (
+        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+        "from covington.pipelines.runner import Runner\n"
+        "from apache_beam.options.pipeline_options import DirectOptions\n"
+        "print(Runner().options.view_as(DirectOptions).direct_num_workers)"
+    )
+    if not hasattr(os, "sched_setaffinity"):
+        pytest.skip("this system binds no process to a core")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
+
+
+def test_standard_output_is_blamed_for_its_own_failures(
+    corpus: Path, small_model: str, tmp_path: Path
+) -> None:
+    """And not the file of rejects, which is open meanwhile."""
+    rejects = tmp_path / "rejects.parquet"
+    call = ["parse", str(corpus / "c.conllu"), "-o", "-", "--rejects", str(rejects), "--model", small_model]
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "covington", *call]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "covington: standard output: No space left on device\n")
+    assert not rejects.exists()
+
+
+def test_the_first_reject_is_one_of_ours(corpus: Path, small_model: str, tmp_path: Path) -> None:
+    """Whatever else somebody has put beside the rejects."""
+    out = tmp_path / "out"
+    (out / "_rejects").mkdir(parents=True)
+    (out / "_rejects" / ".DS_Store").write_bytes(b"of a file manager")
+    call = ["parse", str(corpus / "c.conllu"), "-o", str(out), "--model", small_model, "--overwrite"]
+    assert main(call) == 0
 
 
 def _killed(*_: object) -> None:

@@ -294,6 +294,16 @@ def test_an_output_inside_the_input_can_be_taken_up_again(folder: Path, small_mo
         ParseJob(["data/parsed"], "data/parsed", small_model, overwrite=True).run()
 
 
+def test_what_a_corpus_was_parsed_to_is_no_part_of_it(folder: Path, small_model: str) -> None:
+    before = [file.path for file in list_inputs(["data"])]
+    ParseJob(["data"], "data/deep/parsed", small_model).run()
+    assert [file.path for file in list_inputs(["data"])] == before
+    assert main(["evaluate", "data", "data/deep/parsed"]) == 0
+    ParseJob(["data"], "all/one", small_model).run()
+    ParseJob(["data"], "all/two", small_model).run()
+    assert len(list_inputs(["all"])) == 2 * len(list_inputs(["all/one"]))  # nothing else is there to be meant
+
+
 @pytest.mark.parametrize("name", ["x.parquet", "x.conllu.gz", "x.conllu.zst"])
 @pytest.mark.parametrize("content", [b"", b"PARE encrypted", b"1\tno\n"])
 def test_a_name_that_promises_too_much(

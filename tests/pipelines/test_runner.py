@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import queue
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import apache_beam as beam
@@ -14,6 +17,7 @@ from apache_beam.runners.worker import statesampler
 from apache_beam.runners.worker.sdk_worker import SdkHarness
 
 from covington.errors import JobError
+from covington.pipelines import runner
 from covington.pipelines.runner import Runner
 
 release = threading.Event()
@@ -72,6 +76,20 @@ thread.join()
 def test_other_threads_are_heard() -> None:
     done = subprocess.run([sys.executable, "-c", OTHER_THREAD], capture_output=True, text=True, check=True)
     assert "RuntimeError: heard" in done.stderr
+
+
+def test_two_jobs_at_a_time_leave_all_as_it_was() -> None:
+    """The first to begin may be the first to end."""
+    place = Path("/proc/self/fd/2")
+    before = place.readlink(), sys.stderr, statesampler.StateSampler
+    first, second = contextlib.ExitStack(), contextlib.ExitStack()
+    for one in (first, second):
+        one.enter_context(runner._silence())
+        one.enter_context(runner._quick_ends())
+    first.close()
+    assert place.readlink() == Path(os.devnull)
+    second.close()
+    assert (place.readlink(), sys.stderr, statesampler.StateSampler) == before
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -1,0 +1,44 @@
+"""Being told to end, by Ctrl-C, by a scheduler or by a terminal that closes: all end as tidily as Ctrl-C does."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+_ALSO = ("SIGTERM", "SIGHUP")  # by name: not every system has both
+
+
+class StoppedError(KeyboardInterrupt):
+    """A signal other than that of Ctrl-C."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextlib.contextmanager
+def stopping() -> Iterator[None]:
+    """Until the end of the block, signals raise what Ctrl-C raises; those that the caller ignores stay ignored."""
+    numbers = [getattr(signal, name) for name in _ALSO if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():  # others cannot have handlers
+        numbers = []
+    ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def exit_code(error: KeyboardInterrupt) -> int:
+    """As shells tell it: 128 and the number of the signal."""
+    return 128 + int(error.number if isinstance(error, StoppedError) else signal.SIGINT)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise StoppedError(number)
