@@ -36,8 +36,7 @@ cdef struct Change:
 @cython.final
 cdef class Weights:
     cdef Slot *slots
-    cdef uint64_t mask              # slots, less one
-    cdef int shift                  # of a key, to its slot
+    cdef uint64_t room              # slots there are
     cdef int64_t rows
     cdef Entry *entries
     cdef int64_t *late              # by entry: Σ (steps before an update) · update, what a running sum would lack

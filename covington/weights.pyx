@@ -12,7 +12,9 @@ import numpy as np
 
 
 cdef enum:
+    GROWTH = 4          # a table that is too full grows by this part
     FULL = 4            # a row with weights for one class in four is made full
+    MOST_SLOTS = 0xFFFFFFFF     # half of a key says where its search begins
     AHEAD = 16          # rows, when many are visited: how early the memory behind them is called for
 
 
@@ -39,9 +41,8 @@ cdef class Weights:
         if not 1 <= classes <= 65535:
             raise ValueError(f"{classes} classes: there must be 1 to 65535")
         self.classes = classes
-        self.mask = (1 << 16) - 1
-        self.shift = 48
-        self.slots = empty_slots(self.mask + 1)
+        self.room = 1 << 16
+        self.slots = empty_slots(self.room)
         self.entries_room = 1 << 16
         self.entries = <Entry *>allocate(self.entries_room * sizeof(Entry))
         self.late = <int64_t *>allocate(self.entries_room * sizeof(int64_t))
@@ -62,15 +63,17 @@ cdef class Weights:
         return self.rows
 
     cdef Slot *home(self, uint64_t key) noexcept nogil:
-        """Where the search for a key begins: by its upper bits, so that going by key is going through memory."""
-        return &self.slots[key >> self.shift]
+        """Where the search for a key begins: in the order of keys, so that going by key is going through memory."""
+        return &self.slots[((key >> 32) * self.room) >> 32]
 
     cdef Slot *find(self, uint64_t key) noexcept nogil:
         """The place of a key, or the empty place where it belongs."""
-        cdef uint64_t at = key >> self.shift
-        while self.slots[at].key != key and self.slots[at].key != 0:
-            at = (at + 1) & self.mask
-        return &self.slots[at]
+        cdef Slot *slot = self.home(key)
+        while slot.key != key and slot.key != 0:
+            slot += 1
+            if slot == self.slots + self.room:
+                slot = self.slots
+        return slot
 
     cdef void score(self, const uint64_t *keys, int count, int64_t *scores) noexcept nogil:
         """Add the weights of all features to the scores of the classes.
@@ -103,15 +106,14 @@ cdef class Weights:
 
     cdef int grow_slots(self) except -1 nogil:
         cdef Slot *old = self.slots
-        cdef uint64_t old_mask = self.mask, at
-        cdef Slot *bigger = empty_slots(2 * (old_mask + 1))
+        cdef uint64_t old_room = self.room, room = old_room + old_room // GROWTH, at
+        cdef Slot *bigger = empty_slots(room) if room <= MOST_SLOTS else NULL
         if bigger == NULL:
             with gil:
                 raise MemoryError("no memory for more features")
         self.slots = bigger
-        self.mask = 2 * old_mask + 1
-        self.shift -= 1
-        for at in range(old_mask + 1):
+        self.room = room
+        for at in range(old_room):
             if old[at].key != 0:
                 self.find(old[at].key)[0] = old[at]
         free(old)
@@ -192,7 +194,7 @@ cdef class Weights:
         return slot
 
     cdef bint has_room_for(self, int64_t more) noexcept nogil:
-        return 3 * (self.rows + more) <= 2 * <int64_t>self.mask + 2
+        return 3 * (self.rows + more) <= 2 * <int64_t>self.room
 
     cdef int reserve(self, int64_t more) except -1 nogil:
         """Room for so many more rows: many in the order of their keys would crowd a table that grows as they come."""
@@ -295,7 +297,7 @@ cdef class Weights:
         cdef uint64_t[::1] keys = np.empty(self.rows, dtype=np.uint64)
         cdef uint64_t slot
         cdef int64_t row = 0
-        for slot in range(self.mask + 1):
+        for slot in range(self.room):
             if self.slots[slot].key != 0:
                 keys[row] = self.slots[slot].key
                 row += 1
@@ -378,13 +380,13 @@ cdef class Weights:
         cdef Slot *slot
         if made is None or made.classes != self.classes:
             made = Weights(self.classes)
-        if made.mask != self.mask:
+        if made.room != self.room:
             free(made.slots)
-            made.slots = <Slot *>allocate((self.mask + 1) * sizeof(Slot))
+            made.slots = <Slot *>allocate(self.room * sizeof(Slot))
             if made.slots == NULL:
+                made.room = 0
                 raise MemoryError("no memory for more features")
-            made.mask = self.mask
-            made.shift = self.shift
+            made.room = self.room
         made.entries_used = made.noted = made.steps = made.updates = 0
         made.rows = self.rows
         for k in range(ROOMS):
@@ -392,7 +394,7 @@ cdef class Weights:
         while made.entries_room < self.entries_used:
             made.grow_entries()
         with nogil:
-            memcpy(made.slots, self.slots, (self.mask + 1) * sizeof(Slot))
+            memcpy(made.slots, self.slots, self.room * sizeof(Slot))
             memcpy(made.entries, self.entries, self.entries_used * sizeof(Entry))
             memset(made.late, 0, self.entries_used * sizeof(int64_t))
             for k in range(self.noted):
