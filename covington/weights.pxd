@@ -36,7 +36,7 @@ cdef struct Change:
 @cython.final
 cdef class Weights:
     cdef Slot *slots
-    cdef uint64_t room              # slots there are
+    cdef uint64_t slots_room
     cdef int64_t rows
     cdef Entry *entries
     cdef int64_t *late              # by entry: Σ (steps before an update) · update, what a running sum would lack
@@ -57,18 +57,6 @@ cdef class Weights:
     cdef bint has_room_for(self, int64_t more) noexcept nogil
     cdef int reserve(self, int64_t more) except -1 nogil
     cdef Slot *make_row(self, uint64_t key) except NULL nogil
-    cdef inline bint is_full(self, const Slot *slot) noexcept nogil:
-        return slot.size == self.classes
-
-    cdef inline int32_t *full_row(self, const Slot *slot) noexcept nogil:
-        """The weights of a full row, and behind them its marks."""
-        return <int32_t *>(self.entries + slot.start)
-
-    cdef inline int32_t *weight_at(self, const Slot *slot, int64_t place) noexcept nogil:
-        if self.is_full(slot):
-            return self.full_row(slot) + (place - slot.start)
-        return &self.entries[place].weight
-
     cdef int64_t make_entry(self, Slot *slot, int number) except -1 nogil
     cdef int note(self, Slot *slot) except -1 nogil
     cdef int grow_slots(self) except -1 nogil
@@ -82,3 +70,15 @@ cdef class Weights:
     cdef void wipe(self, const Slot *slot) noexcept nogil
     cdef void sort_row(self, Slot *slot) noexcept nogil
     cdef dict arrays_of(self, wanted, bint only_noted)
+
+    cdef inline bint is_full(self, const Slot *slot) noexcept nogil:
+        return slot.size == self.classes
+
+    cdef inline int32_t *full_row(self, const Slot *slot) noexcept nogil:
+        """The weights of a full row, and behind them its marks."""
+        return <int32_t *>(self.entries + slot.start)
+
+    cdef inline int32_t *weight_at(self, const Slot *slot, int64_t place) noexcept nogil:
+        if self.is_full(slot):
+            return self.full_row(slot) + (place - slot.start)
+        return &self.entries[place].weight

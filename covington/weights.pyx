@@ -41,8 +41,8 @@ cdef class Weights:
         if not 1 <= classes <= 65535:
             raise ValueError(f"{classes} classes: there must be 1 to 65535")
         self.classes = classes
-        self.room = 1 << 16
-        self.slots = empty_slots(self.room)
+        self.slots_room = 1 << 16
+        self.slots = empty_slots(self.slots_room)
         self.entries_room = 1 << 16
         self.entries = <Entry *>allocate(self.entries_room * sizeof(Entry))
         self.late = <int64_t *>allocate(self.entries_room * sizeof(int64_t))
@@ -64,14 +64,14 @@ cdef class Weights:
 
     cdef Slot *home(self, uint64_t key) noexcept nogil:
         """Where the search for a key begins: in the order of keys, so that going by key is going through memory."""
-        return &self.slots[((key >> 32) * self.room) >> 32]
+        return &self.slots[((key >> 32) * self.slots_room) >> 32]
 
     cdef Slot *find(self, uint64_t key) noexcept nogil:
         """The place of a key, or the empty place where it belongs."""
         cdef Slot *slot = self.home(key)
         while slot.key != key and slot.key != 0:
             slot += 1
-            if slot == self.slots + self.room:
+            if slot == self.slots + self.slots_room:
                 slot = self.slots
         return slot
 
@@ -106,13 +106,13 @@ cdef class Weights:
 
     cdef int grow_slots(self) except -1 nogil:
         cdef Slot *old = self.slots
-        cdef uint64_t old_room = self.room, room = old_room + old_room // GROWTH, at
+        cdef uint64_t old_room = self.slots_room, room = old_room + old_room // GROWTH, at
         cdef Slot *bigger = empty_slots(room) if room <= MOST_SLOTS else NULL
         if bigger == NULL:
             with gil:
                 raise MemoryError("no memory for more features")
         self.slots = bigger
-        self.room = room
+        self.slots_room = room
         for at in range(old_room):
             if old[at].key != 0:
                 self.find(old[at].key)[0] = old[at]
@@ -194,7 +194,7 @@ cdef class Weights:
         return slot
 
     cdef bint has_room_for(self, int64_t more) noexcept nogil:
-        return 3 * (self.rows + more) <= 2 * <int64_t>self.room
+        return 3 * (self.rows + more) <= 2 * <int64_t>self.slots_room
 
     cdef int reserve(self, int64_t more) except -1 nogil:
         """Room for so many more rows: many in the order of their keys would crowd a table that grows as they come."""
@@ -297,7 +297,7 @@ cdef class Weights:
         cdef uint64_t[::1] keys = np.empty(self.rows, dtype=np.uint64)
         cdef uint64_t slot
         cdef int64_t row = 0
-        for slot in range(self.room):
+        for slot in range(self.slots_room):
             if self.slots[slot].key != 0:
                 keys[row] = self.slots[slot].key
                 row += 1
@@ -380,13 +380,13 @@ cdef class Weights:
         cdef Slot *slot
         if made is None or made.classes != self.classes:
             made = Weights(self.classes)
-        if made.room != self.room:
+        if made.slots_room != self.slots_room:
             free(made.slots)
-            made.slots = <Slot *>allocate(self.room * sizeof(Slot))
+            made.slots = <Slot *>allocate(self.slots_room * sizeof(Slot))
             if made.slots == NULL:
-                made.room = 0
+                made.slots_room = 0
                 raise MemoryError("no memory for more features")
-            made.room = self.room
+            made.slots_room = self.slots_room
         made.entries_used = made.noted = made.steps = made.updates = 0
         made.rows = self.rows
         for k in range(ROOMS):
@@ -394,7 +394,7 @@ cdef class Weights:
         while made.entries_room < self.entries_used:
             made.grow_entries()
         with nogil:
-            memcpy(made.slots, self.slots, self.room * sizeof(Slot))
+            memcpy(made.slots, self.slots, self.slots_room * sizeof(Slot))
             memcpy(made.entries, self.entries, self.entries_used * sizeof(Entry))
             memset(made.late, 0, self.entries_used * sizeof(int64_t))
             for k in range(self.noted):
