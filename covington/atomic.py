@@ -9,6 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from covington.errors import OptionError
+from covington.listing import is_local
+
 
 @contextmanager
 def atomic_file(
@@ -18,8 +21,10 @@ def atomic_file(
 
     Until then it is in `workshop`, a folder of the same filesystem, or beside its place. A link stays a link, and what
     is no plain file, such as /dev/stdout, is written to as it stands. A failing disk is reported under the name the
-    caller knows, not under the temporary one.
+    caller knows, not under the temporary one. A URI is refused: it would make folders here.
     """
+    if not is_local(os.fspath(path)):
+        raise OptionError(f"{path} is not on this machine: write it here, and copy it there")
     if _is_special(Path(path)):
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as file:
             yield file

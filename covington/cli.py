@@ -34,6 +34,9 @@ COMMANDS = {
 # of what a stream has given back
 ENVIRONMENT = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
 
+# commands whose files may be on any filesystem that Beam knows
+ELSEWHERE = ("parse", "train", "evaluate")
+
 # arguments that name files, in all commands
 READ = ("input", "inputs", "gold", "system", "treebank", "dev")  # of compare, a system is no file
 WRITTEN = ("json", "html", "markdown", "rejects")  # besides the output
@@ -127,6 +130,12 @@ def _check_names(parsed: argparse.Namespace, closed: set[str]) -> None:
     results = _names(parsed, ("output",))
     if "" in (*read, *written, *results):
         raise OptionError("a file has an empty name")
+    if parsed.command not in ELSEWHERE:
+        for name in (*read, *written, *results, *_names(parsed, ("model", "work"))):
+            if not is_local(name):
+                raise OptionError(
+                    f"{name} is not on this machine; only parse, train and evaluate go elsewhere"
+                )
     for name in _names(parsed, ("name",)):
         if (shown := name.encode(errors="surrogateescape").decode(errors="backslashreplace")) != name:
             raise OptionError(f"the name {shown} is not in UTF-8")

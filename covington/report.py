@@ -5,8 +5,10 @@ The functions take plain values and escape them; they return HTML, which only th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from html import escape
+from typing import IO
 
 from covington.atomic import atomic_file
 from covington.plots import score_text
@@ -147,10 +149,12 @@ def details(summary: str, *parts: str) -> str:
     return f"<details><summary>{escape(summary)}</summary>{''.join(parts)}</details>"
 
 
-def write(path: str, text: str) -> None:
+def write(
+    path: str, text: str, create: Callable[[str], AbstractContextManager[IO[bytes]]] = atomic_file
+) -> None:
     """Write a file whole or not at all; `-` is the terminal."""
     if path == "-":
         print(text, end="")
         return
-    with atomic_file(path) as file:
+    with create(path) as file:
         file.write(text.encode())

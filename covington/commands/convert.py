@@ -19,7 +19,7 @@ import pyarrow as pa
 from covington.conllu_rejects import reject_batch, rejects_in
 from covington.encoding import word_counts
 from covington.errors import NothingReadError, OptionError
-from covington.listing import REJECTS, distinct, is_local, is_sentence_file, keep_apart, local_files
+from covington.listing import REJECTS, distinct, is_sentence_file, keep_apart, local_files
 from covington.parquet import parse_columns, write_parquet
 from covington.progress import many
 from covington.reading import is_parquet, read_sentences
@@ -139,11 +139,7 @@ class Conversion:
 
 def _files(name: str) -> list[str]:
     """The files that a file, folder or glob stands for."""
-    if name == "-":
-        return [name]
-    if not is_local(name):
-        raise OptionError(f"{name} is not on this machine; parse reads it")
-    return local_files(name)
+    return [name] if name == "-" else local_files(name)
 
 
 def _check(arguments: argparse.Namespace) -> None:

@@ -1,10 +1,10 @@
 """Score parses against gold trees: attachment scores, where the errors are, and whether differences are real.
 
-GOLD and SYSTEM are files, folders or globs of CoNLL-U or Parquet, local or on any filesystem that Beam
-knows; `-` is standard input. They hold the same sentences in the order of source and position (of CoNLL-U:
-file and place in it), and may be cut into files differently. UAS and LAS count every word, punctuation
-included, and compare labels whole; the columns CoNLL18 cut off subtypes of labels, as the shared task of
-2018 did. With several systems, all pairs are compared by paired approximate randomisation.
+GOLD and SYSTEM are files, folders or globs of CoNLL-U or Parquet; `-` is standard input. They hold the
+same sentences in the order of source and position (of CoNLL-U: file and place in it), and may be cut into
+files differently. All files may be on any filesystem that Beam knows. UAS and LAS count every word,
+punctuation included, and compare labels whole; the columns CoNLL18 cut off subtypes of labels, as the
+shared task of 2018 did. With several systems, all pairs are compared by paired approximate randomisation.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import itertools
 import json
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from covington import evaluation_report, report, significance
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
 from covington.errors import DataError, OptionError
 from covington.evaluation import SYSTEM
-from covington.listing import is_local
+from covington.listing import is_local, keep_apart
 from covington.progress import many
 from covington.reading import opened
 from covington.scores import scores
@@ -63,6 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     prepare(arguments)
+    from covington.pipelines.storage import whole_file
+
     if len(arguments.name) > len(arguments.system):
         raise OptionError(f"{many(len(arguments.name), 'name')} for {many(len(arguments.system), 'system')}")
     if arguments.threads < 0:
@@ -76,15 +79,21 @@ def run(arguments: argparse.Namespace) -> int:
     runner = _runner(arguments)
     result = finished(
         lambda: evaluate(
-            arguments.gold, arguments.system, names, arguments.trials, arguments.seed, runner=runner
+            arguments.gold,
+            arguments.system,
+            names,
+            arguments.trials,
+            arguments.seed,
+            runner=runner,
+            outputs=(arguments.json, arguments.html),
         )
     )
     if arguments.json != "-" and arguments.html != "-":
         print(evaluation_report.as_text(result), end="")
     if arguments.json is not None:
-        report.write(arguments.json, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+        report.write(arguments.json, json.dumps(result, indent=1, ensure_ascii=False) + "\n", whole_file)
     if arguments.html is not None:
-        report.write(arguments.html, evaluation_report.as_html(result))
+        report.write(arguments.html, evaluation_report.as_html(result), whole_file)
     return 0
 
 
@@ -99,9 +108,18 @@ def _runner(arguments: argparse.Namespace) -> Runner | None:
 
 
 def evaluate(
-    gold: str, systems: list[str], names: list[str], trials: int, seed: int, runner: Runner | None = None
+    gold: str,
+    systems: list[str],
+    names: list[str],
+    trials: int,
+    seed: int,
+    runner: Runner | None = None,
+    outputs: Sequence[str | None] = (),
 ) -> dict[str, Any]:
-    """Everything the table, the JSON and the page are made of; without a runner, Beam gets what is large."""
+    """Everything the table, the JSON and the page are made of; without a runner, Beam gets what is large.
+
+    Outputs, which are not written here, must be none of the files that are read.
+    """
     from covington.pipelines.tally import tally
 
     given = [gold, *systems]
@@ -109,6 +127,7 @@ def evaluate(
         raise OptionError("standard input can stand for one of the files only")
     with tempfile.TemporaryDirectory(prefix="covington-") as spool:
         golds, *sides = (_listed(path, Path(spool) / str(number)) for number, path in enumerate(given))
+        keep_apart([file.name for side in (golds, *sides) for file in side], outputs)
         if runner is None and sum(file.size for side in (golds, *sides) for file in side) < LARGE:
             rows = len(sides) > 1
             tallies = [tally(golds, side, name, rows) for side, name in zip(sides, names, strict=True)]

@@ -229,6 +229,49 @@ def test_names_that_are_no_text(folder: Path, capsys: pytest.CaptureFixture[str]
         assert "its name is not in UTF-8" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "convert data -o gs://bucket/a.parquet",
+        "convert gs://bucket/a.conllu -o a.parquet",
+        "convert data -o a.parquet --rejects gs://bucket/r.parquet",
+        "draw data -o gs://bucket/drawn.html",
+        "draw data --gold gs://bucket/a.conllu",
+        "trace data --html gs://bucket/a.html",
+        "trace data --json gs://bucket/a.json",
+        "trace data --model gs://bucket/m.covington",
+        "bounds data --html gs://bucket/a.html",
+        "compare data --markdown gs://bucket/a.md",
+        "compare data --json=gs://bucket/a.json",
+        "compare data --work gs://bucket/runs",
+        "info gs://bucket/m.covington",
+    ],
+)
+def test_commands_that_stay_on_this_machine(
+    call: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(folder.rglob("*"))
+    assert main(call.split()) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    name = next(part for part in call.replace("=", " ").split() if "://" in part)
+    assert told.err == (
+        f"covington: {name} is not on this machine; only parse, train and evaluate go elsewhere\n"
+    )
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_no_folder_is_called_like_a_scheme(folder: Path) -> None:
+    batches = list(covington.read_conllu("data/a.conllu"))
+    for write, name in (
+        (covington.write_conllu, "hdfs://a.conllu"),
+        (covington.write_parquet, "gs://b/a.parquet"),
+    ):
+        with pytest.raises(OptionError, match=f"^{name} is not on this machine"):
+            write(batches, name)
+    assert sorted(path.name for path in folder.iterdir()) == ["data", "link"]
+
+
 def test_hidden_links_hide_nothing(folder: Path) -> None:
     (folder / "data" / "_latest").symlink_to("below")
     (folder / "data" / "below").mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -158,3 +159,16 @@ def test_what_fails_leaves_nothing_behind() -> None:
         file.write(b"ne")
         raise RuntimeError
     assert not shelf.things
+
+
+def test_scores_go_where_they_are_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    gold = put(SAMPLE, "gold/a.conllu")
+    json_, page = "shelf://store/scores.json", "shelf://store/page.html"
+    assert main(["evaluate", str(SAMPLE), "shelf://store/gold", "--json", json_, "--html", page]) == 0
+    assert json.loads(shelf.things[json_])["systems"][0]["las"] == 100.0
+    assert shelf.things[page].startswith(b"<!DOCTYPE html>")
+    capsys.readouterr()
+    for option in ("--json", "--html"):
+        assert main(["evaluate", str(SAMPLE), "shelf://store/gold", option, gold]) == 2
+        assert "is an input" in capsys.readouterr().err
+    assert shelf.things[gold] == SAMPLE.read_bytes()
