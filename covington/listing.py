@@ -31,6 +31,12 @@ def real(path: str) -> str:
     return os.path.realpath(path) if is_local(path) else path
 
 
+def bare(path: str) -> str:
+    """A path without slashes at its end; those of hdfs:// stay."""
+    scheme, mark, rest = path.rpartition("://")
+    return scheme + mark + rest.rstrip("/")
+
+
 def local_files(pattern: str) -> list[str]:
     """The files that a file, folder or glob stands for, sorted; links are followed, and `**` is any folders."""
     if not pattern:

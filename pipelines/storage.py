@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from covington.atomic import atomic_file
 from covington.errors import CovingtonError, DataError, OptionError
-from covington.listing import GLOB, NO_INPUT, is_input, is_local, is_match, local_files, real
+from covington.listing import GLOB, NO_INPUT, bare, is_input, is_local, is_match, local_files, real
 
 Written = TypeVar("Written")
 
@@ -74,6 +74,7 @@ def entries(pattern: str) -> list[Entry]:
                 source=pattern,
             )
         return [_entry(path) for path in local_files(pattern)]
+    pattern = bare(pattern)  # Beam takes a slash at the end for a wildcard
     found = [entry for entry in _match(pattern) if is_match(entry.path, pattern)]
     if found:
         return found
@@ -137,7 +138,7 @@ def beam_files() -> Any:
 
 def absolute(path: str) -> str:
     """A path that means the same in every folder of this machine; URIs do already."""
-    return str(Path(path).absolute()) if is_local(path) else path
+    return str(Path(path).absolute()) if is_local(path) else bare(path)
 
 
 @contextlib.contextmanager

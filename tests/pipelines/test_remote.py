@@ -16,7 +16,7 @@ from covington import models
 from covington.cli import main
 from covington.errors import CovingtonError
 from covington.parquet import write_parquet
-from covington.pipelines.storage import whole_file
+from covington.pipelines.storage import list_inputs, whole_file
 from covington.reading import read_sentences
 
 from . import shelf
@@ -159,6 +159,44 @@ def test_what_fails_leaves_nothing_behind() -> None:
         file.write(b"ne")
         raise RuntimeError
     assert not shelf.things
+
+
+@pytest.mark.parametrize("folder", ["store/in", "store"])
+def test_a_slash_at_the_end_changes_nothing(folder: str) -> None:
+    names = [
+        "a.conllu",
+        "sub/b.parquet",
+        "README.md",
+        "_hidden.conllu",
+        "_old/c.conllu",
+        "a.conllu.rejects.parquet",
+    ]
+    for name in names:
+        shelf.things[f"shelf://{folder}/{name}"] = b""
+    for pattern in (f"shelf://{folder}", f"shelf://{folder}/", f"shelf://{folder}//"):
+        found = [file.name.removeprefix(f"shelf://{folder}/") for file in list_inputs([pattern])]
+        assert found == ["a.conllu", "sub/b.parquet"]
+    assert [file.name for file in list_inputs([f"shelf://{folder}/*/"])] == [
+        f"shelf://{folder}/README.md",
+        f"shelf://{folder}/a.conllu",
+    ]
+
+
+def test_a_job_with_a_slash_at_its_end(small_model: str) -> None:
+    source = put(SAMPLE, "in/sample.conllu")
+    command = [
+        "parse",
+        "shelf://store/",
+        "-o",
+        "shelf://store/in/out/",
+        "--model",
+        small_model,
+        "--overwrite",
+    ]
+    for _ in range(2):
+        assert main(command) == 0
+        names = [path.removeprefix("shelf://store/in/out/") for path in shelf.things if path != source]
+        assert sorted(names) == ["_summary.json", "shard-00000-of-00001.parquet"]
 
 
 def test_scores_go_where_they_are_wanted(capsys: pytest.CaptureFixture[str]) -> None:
