@@ -37,6 +37,16 @@ def bare(path: str) -> str:
     return scheme + mark + rest.rstrip("/")
 
 
+def within(folder: str) -> str:
+    """How the paths of all that is in a folder begin.
+
+    >>> within("corpus/"), within("gs://bucket"), within("hdfs://"), within("/")
+    ('corpus/', 'gs://bucket/', 'hdfs://', '/')
+    """
+    folder = bare(folder)
+    return folder if folder.endswith("://") else f"{folder}/"
+
+
 def local_files(pattern: str) -> list[str]:
     """The files that a file, folder or glob stands for, sorted; links are followed, and `**` is any folders."""
     if not pattern:
@@ -165,7 +175,7 @@ def is_sentence_file(output: str) -> bool:
 
 def keep_apart(inputs: Iterable[str], outputs: Iterable[str | None]) -> None:
     """Refuse an output that is one of the input files, or a folder that holds one, by whatever way it was named."""
-    places = [(output, real(output).rstrip("/") + "/") for output in outputs if output and output != "-"]
+    places = [(output, within(real(output))) for output in outputs if output and output != "-"]
     for file in inputs:
         for output, place in places:
             if f"{real(file)}/".startswith(place):

@@ -33,7 +33,7 @@ from covington.checksum import Checksum
 from covington.errors import CovingtonError, DataError, JobError, ModelError, OptionError
 from covington.evaluation import Counts, count
 from covington.freezing import freeze
-from covington.listing import is_local, keep_apart
+from covington.listing import keep_apart
 from covington.mixing import mix
 from covington.options import MIXING, TrainingOptions
 from covington.parser import Parser
@@ -45,11 +45,13 @@ from covington.pipelines.storage import (
     exists,
     fetched,
     files_in,
+    is_folder,
     join,
     list_inputs,
     put,
     read_json,
     remove,
+    remove_empty_folder,
     write_json,
 )
 from covington.pipelines.work import read_task, tasks
@@ -161,7 +163,7 @@ class Training:
         learnt, judged = list_inputs(self.inputs), list_inputs(self.dev) if self.dev else []
         keep_apart([file.name for file in (*learnt, *judged)], [self.model, self.folder])
         self._check_parts([file.path for file in learnt])
-        if is_local(self.model) and Path(self.model).is_dir():
+        if is_folder(self.model):
             raise OptionError(f"{self.model} is a folder, so the model cannot have this name")
         description = self._description()
         path = join(self.folder, "training.json")
@@ -209,9 +211,8 @@ class Training:
         if left := files_in(self.folder):
             if any(map(self._is_ours, left)):
                 raise CovingtonError(f"{left[0]} cannot be deleted")
-        elif is_local(self.folder) and not Path(self.folder).is_symlink():
-            with contextlib.suppress(OSError):  # it is gone, or somebody has put something there
-                Path(self.folder).rmdir()
+        else:
+            remove_empty_folder(self.folder)
 
     def _is_ours(self, path: str) -> bool:
         """Whether a file in the folder is one that a training made."""

@@ -1,7 +1,4 @@
-"""Files on any filesystem that Beam knows: list, open, write whole or not at all, copy to this machine.
-
-Beam takes a second or more to import, so it is not troubled for files of this machine.
-"""
+"""Files on this machine or on any filesystem that Beam knows: list, open, write whole or not at all, copy."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import contextlib
 import json
 import lzma
 import os
-import secrets
 import shutil
 import tempfile
 import zlib
@@ -21,17 +17,11 @@ import pyarrow as pa
 
 from covington.atomic import atomic_file
 from covington.errors import CovingtonError, DataError, OptionError
-from covington.listing import GLOB, NO_INPUT, bare, is_input, is_local, is_match, local_files, real
+from covington.listing import GLOB, NO_INPUT, bare, is_input, is_local, is_match, local_files, real, within
+from covington.pipelines import remote
+from covington.pipelines.remote import Entry, reason
 
 Written = TypeVar("Written")
-
-#: how the options of Beam's filesystems begin
-FILE_OPTIONS = (
-    *("--hdfs_", "--s3_", "--azure_", "--blob_"),
-    *("--gcs_", "--gcp_oauth_", "--impersonate_service_account", "--no_auth", "--project"),
-)
-
-_flags: tuple[str, ...] | None = None  # of the command that runs, until Beam has got them
 
 
 class InputFile(NamedTuple):
@@ -56,14 +46,6 @@ def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
     ]
 
 
-class Entry(NamedTuple):
-    """One file of a listing."""
-
-    path: str
-    size: int
-    modified: float
-
-
 def entries(pattern: str) -> list[Entry]:
     """The files that a file, folder or glob stands for."""
     if is_local(pattern):
@@ -75,31 +57,18 @@ def entries(pattern: str) -> list[Entry]:
             )
         return [_entry(path) for path in local_files(pattern)]
     pattern = bare(pattern)  # Beam takes a slash at the end for a wildcard
-    found = [entry for entry in _match(pattern) if is_match(entry.path, pattern)]
+    found = [entry for entry in remote.matching(pattern) if is_match(entry.path, pattern)]
     if found:
         return found
     if GLOB & set(pattern):
         raise DataError("no file matches", source=pattern)
-    folder = pattern.rstrip("/")
-    inside = _match(folder + "/**")
+    inside = remote.below(pattern)
     if not inside:
         raise DataError("no such file or folder", source=pattern)
-    found = [entry for entry in inside if is_input(entry.path[len(folder) + 1 :])]
+    found = [entry for entry in inside if is_input(entry.path.removeprefix(within(pattern)))]
     if not found:
         raise DataError(NO_INPUT, source=pattern)
     return found
-
-
-def _match(pattern: str) -> list[Entry]:
-    """The files elsewhere that fit a pattern, sorted; `**` stands for any number of folders."""
-    with readable(pattern):
-        found = beam_files().match([pattern])[0].metadata_list
-    return sorted(Entry(str(one.path), one.size_in_bytes, _modified(one)) for one in found)
-
-
-def _modified(metadata: Any) -> float:
-    """When a file elsewhere was last written to, but for the hour: of gs:// Beam tells it wrongly in summer."""
-    return float((metadata.last_updated_in_seconds or 0.0) % 3600)
 
 
 def _entry(path: str) -> Entry:
@@ -109,31 +78,12 @@ def _entry(path: str) -> Entry:
 
 def facts(path: str) -> tuple[int, float]:
     """The size of a file, and when it was last written to."""
-    with readable(path):
-        if is_local(path):
+    if is_local(path):
+        with readable(path):
             entry = _entry(path)
-            return entry.size, entry.modified
-        one = beam_files().get_filesystem(path).metadata(path)
-        return one.size_in_bytes, _modified(one)
-
-
-def set_options(flags: Sequence[str]) -> None:
-    """Beam's options of a command; some filesystems do not open without, and Beam gives them none before a pipeline."""
-    global _flags
-    _flags = tuple(flags)
-
-
-def beam_files() -> Any:
-    """Beam's filesystems, which are imported when something is not on this machine."""
-    global _flags
-    from apache_beam.io.filesystems import FileSystems
-
-    if _flags is not None:
-        from apache_beam.options.pipeline_options import PipelineOptions
-
-        FileSystems.set_options(PipelineOptions(list(_flags)))
-        _flags = None
-    return FileSystems
+    else:
+        entry = remote.entry(path)
+    return entry.size, entry.modified
 
 
 def absolute(path: str) -> str:
@@ -143,16 +93,13 @@ def absolute(path: str) -> str:
 
 @contextlib.contextmanager
 def readable(path: str) -> Iterator[None]:
-    """What a filesystem complains of, as one sentence about `path`."""
+    """What this machine complains of, or who reads what is in a file, as one sentence about `path`."""
     try:
         yield
     except (CovingtonError, BrokenPipeError):  # the latter is of whoever reads what is written meanwhile
         raise
     except OSError as error:
-        details = getattr(error, "exception_details", None)  # a BeamIOError keeps the causes there
-        if details:
-            raise CovingtonError(f"{path}: {_reason(next(iter(details.values())))}") from None
-        raise CovingtonError(f"{error.filename or path}: {_reason(error)}") from None
+        raise CovingtonError(f"{error.filename or path}: {reason(error)}") from None
     except (
         EOFError,
         lzma.LZMAError,
@@ -161,36 +108,12 @@ def readable(path: str) -> Iterator[None]:
         UnicodeDecodeError,
         pa.ArrowException,
     ) as error:
-        raise CovingtonError(f"{path}: {_reason(error)}") from None
-    except (ValueError, ImportError) as error:
-        if is_local(path):
-            raise
-        raise CovingtonError(f"{path}: {_why_closed(path, error)}") from error
-
-
-def _why_closed(path: str, error: Exception) -> str:
-    """Why a filesystem of Beam's does not open: an option or a package is missing, or there is none of this name."""
-    if "get filesystem" not in str(error):
-        return _reason(error)
-    if path.startswith("file:"):
-        return "a file of this machine is named by its path, without file://"
-    return (
-        f"nothing here reads {path.partition(':')[0]}://; apache-beam[gcp], [aws] and [hadoop] bring"
-        " gs://, s3:// and hdfs://"
-    )
-
-
-def _reason(error: object) -> str:
-    text = str(getattr(error, "strerror", None) or error).strip().splitlines()
-    return text[0] if text else type(error).__name__
+        raise CovingtonError(f"{path}: {reason(error)}") from None
 
 
 def open_raw(path: str) -> IO[bytes]:
     """The bytes of a file as they are, compressed or not."""
-    if is_local(path):
-        return Path(path).open("rb")
-    file: IO[bytes] = beam_files().open(path, compression_type="uncompressed")
-    return file
+    return Path(path).open("rb") if is_local(path) else remote.opened(path)
 
 
 def read_range(path: str, start: int, end: int) -> bytes:
@@ -208,31 +131,12 @@ def read_range(path: str, start: int, end: int) -> bytes:
 @contextlib.contextmanager
 def whole_file(path: str, workshop: str | None = None) -> Iterator[IO[bytes]]:
     """A file that takes its name only when it is complete; until then it is in the folder `workshop`."""
-    with readable(path):
-        if is_local(path):
-            with atomic_file(path, workshop) as file:
-                yield file
-            return
-        folder, _, name = path.rpartition("/")
-        temporary = join(workshop or folder, f".{name}.{secrets.token_hex(6)}.part")
-        try:
-            with beam_files().create(temporary, compression_type="uncompressed") as file:
-                yield file
-        except BaseException:
-            remove([temporary])
-            raise
-        _rename(temporary, path)
-
-
-def _rename(temporary: str, path: str) -> None:
-    """Give a complete file its name; the old one goes only when the new one lies there whole by its other name."""
-    try:
-        beam_files().rename([temporary], [path])
-    except OSError:  # BeamIOError is one
-        if not exists(path):
-            raise
-        remove([path])  # some filesystems do not rename over another file
-        beam_files().rename([temporary], [path])
+    if is_local(path):
+        with readable(path), atomic_file(path, workshop) as file:
+            yield file
+    else:
+        with remote.whole_file(path, workshop) as file:
+            yield file
 
 
 def write_json(path: str, value: object, workshop: str | None = None) -> None:
@@ -257,10 +161,12 @@ def check_output(path: str) -> None:
 
 def exists(path: str) -> bool:
     """Whether there is such a file."""
-    if is_local(path):
-        return Path(path).exists()
-    with readable(path):
-        return bool(beam_files().exists(path))
+    return Path(path).exists() if is_local(path) else remote.exists(path)
+
+
+def is_folder(path: str) -> bool:
+    """Whether there is a folder of this name; in an object store there is none."""
+    return Path(path).is_dir() if is_local(path) else remote.is_folder(path)
 
 
 def files_in(folder: str) -> list[str]:
@@ -270,11 +176,9 @@ def files_in(folder: str) -> list[str]:
 
 def sizes_in(folder: str) -> dict[str, int]:
     """All files in a folder and below it, sorted, and how long they are."""
-    folder = folder.rstrip("/")
+    folder = bare(folder)
     if not is_local(folder):
-        return {
-            entry.path: entry.size for entry in _match(folder + "/**") if entry.path.startswith(folder + "/")
-        }
+        return {entry.path: entry.size for entry in remote.below(folder)}
     found = {}
     for path in sorted(join(str(at), name) for at, _, names in os.walk(folder) for name in names):
         with contextlib.suppress(FileNotFoundError):  # somebody else's work in progress
@@ -287,10 +191,7 @@ def remove(paths: Sequence[str]) -> None:
     for path in filter(is_local, paths):
         with contextlib.suppress(OSError):
             Path(path).unlink()
-    remote = [path for path in paths if not is_local(path)]
-    for first in range(0, len(remote), 100):
-        with contextlib.suppress(OSError):  # BeamIOError is one; it has tried them all
-            beam_files().delete(remote[first : first + 100])
+    remote.delete([path for path in paths if not is_local(path)])
 
 
 def remove_folder(path: str) -> None:
@@ -298,7 +199,16 @@ def remove_folder(path: str) -> None:
     if is_local(path):
         shutil.rmtree(path, ignore_errors=True)
     else:
-        remove(files_in(path))
+        remote.remove_folder(path)
+
+
+def remove_empty_folder(path: str) -> None:
+    """Delete a folder in which nothing is; a link to one stays."""
+    if not is_local(path):
+        remote.remove_empty_folder(path)
+    elif not Path(path).is_symlink():
+        with contextlib.suppress(OSError):  # it is gone, or somebody has put something there
+            Path(path).rmdir()
 
 
 def copy_file(source: str, target: str) -> None:
@@ -333,5 +243,9 @@ def put(write: Callable[[Path], Written], target: str) -> Written:
 
 
 def join(folder: str, *names: str) -> str:
-    """A path below a folder."""
-    return "/".join([*([folder.rstrip("/")] if folder else []), *names])
+    """A path below a folder.
+
+    >>> join("out/", "_work", "job.json"), join("hdfs://", "a.conllu"), join("", "a.conllu")
+    ('out/_work/job.json', 'hdfs://a.conllu', 'a.conllu')
+    """
+    return (within(folder) if folder else "") + "/".join(names)

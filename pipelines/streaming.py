@@ -29,6 +29,7 @@ from covington.pipelines.blocks import byte_blocks, check_unchanged, file_kind
 from covington.pipelines.shards import Report, Shard
 from covington.pipelines.storage import (
     InputFile,
+    is_folder,
     list_inputs,
     open_raw,
     put,
@@ -105,6 +106,9 @@ class ParseStream:
         if self.rejects is not None and real(self.rejects) == real(self.output):
             raise OptionError(f"sentences and rejects cannot both go to {self.output}")
         files = [] if "-" in self.inputs else list_inputs(self.inputs)
+        for place in (self.output, self.rejects):
+            if place is not None and is_folder(place):
+                raise OptionError(f"{place} is a folder, though its name is that of one file")
         keep_apart([file.name for file in files], [self.output, self.rejects])
         report = Report()
 

@@ -15,6 +15,7 @@ from covington.conllu import parse_bytes
 from covington.conllu_rejects import Reject, reject_batch, rejects_in
 from covington.endless import REASON, Endless
 from covington.errors import CovingtonError, DataError, OptionError
+from covington.listing import within
 from covington.parser import Parser, Statistics
 from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES, BLOCK_ROWS, Block, Count
@@ -207,7 +208,7 @@ def check_job(folder: str, job: str | None) -> None:
 
 def is_ours(path: str, folder: str) -> bool:
     """Whether a file is one that a job made in an output folder."""
-    if not path.startswith(folder.rstrip("/") + "/"):
+    if not path.startswith(within(folder)):
         return False
     name = _name_in(folder, path)
     return (
@@ -218,7 +219,7 @@ def is_ours(path: str, folder: str) -> bool:
 
 
 def _name_in(folder: str, path: str) -> str:
-    return path[len(folder.rstrip("/")) + 1 :]
+    return path.removeprefix(within(folder))
 
 
 def close_folder(report: Report, folder: str, about: Mapping[str, str] | None = None) -> Report:

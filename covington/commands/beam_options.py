@@ -43,9 +43,9 @@ def prepare(arguments: argparse.Namespace) -> None:
 
     To be called before Beam is imported, for it warns while that is done.
     """
-    from covington.pipelines import storage
+    from covington.pipelines import remote
 
-    storage.set_options(beam_flags(arguments))
+    remote.set_options(beam_flags(arguments))
     if not arguments.verbose:
         logging.getLogger().setLevel(logging.CRITICAL)
         os.environ.setdefault(

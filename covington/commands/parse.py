@@ -131,7 +131,7 @@ def _one_file(
 ) -> tuple[Report, str | None]:
     from covington.parser import Parser
     from covington.pipelines.model import local_path
-    from covington.pipelines.storage import FILE_OPTIONS
+    from covington.pipelines.remote import FILE_OPTIONS
     from covington.pipelines.streaming import ParseStream
 
     flags = beam_flags(arguments)

@@ -10,10 +10,18 @@ from apache_beam.io.filesystem import BeamIOError, CompressionTypes, FileMetadat
 
 #: path → content, of all there is
 things: dict[str, bytes] = {}
-#: what can be made to go wrong
-trouble: set[str] = set()
+#: calls that are refused, and how
+refused: dict[str, Exception] = {}
+#: whether a thing may be renamed to what is there already
+overwrites = True
 
 SCHEME = "shelf"
+
+
+def ask(call: str) -> None:
+    """Raise what was prepared for a call, if anything was."""
+    if call in refused:
+        raise refused[call]
 
 
 class _Writing(io.BytesIO):
@@ -23,10 +31,22 @@ class _Writing(io.BytesIO):
         super().__init__()
         self._path = path
 
+    def write(self, data: Any, /) -> int:
+        ask("write")
+        return super().write(data)
+
     def close(self) -> None:
-        if not self.closed:
-            things[self._path] = self.getvalue()
+        was_closed, content = self.closed, b"" if self.closed else self.getvalue()
         super().close()
+        if not was_closed:
+            ask("close")
+            things[self._path] = content
+
+
+class _Reading(io.BytesIO):
+    def read(self, size: int | None = -1, /) -> bytes:
+        ask("read")
+        return super().read(size)
 
 
 class Shelf(FileSystem):  # type: ignore[misc]
@@ -60,6 +80,7 @@ class Shelf(FileSystem):  # type: ignore[misc]
         mime_type: str = "application/octet-stream",
         compression_type: str = CompressionTypes.AUTO,
     ) -> Any:
+        ask("create")
         return _Writing(path)
 
     def open(
@@ -68,22 +89,23 @@ class Shelf(FileSystem):  # type: ignore[misc]
         mime_type: str = "application/octet-stream",
         compression_type: str = CompressionTypes.AUTO,
     ) -> Any:
-        return io.BytesIO(self._get(path))
+        ask("open")
+        return _Reading(self._get(path))
 
     def copy(self, source_file_names: list[str], destination_file_names: list[str]) -> None:
         for source, target in zip(source_file_names, destination_file_names, strict=True):
             things[target] = self._get(source)
 
     def rename(self, source_file_names: list[str], destination_file_names: list[str]) -> None:
+        ask("rename")
         for source, target in zip(source_file_names, destination_file_names, strict=True):
-            if "rename" in trouble or ("overwrite" in trouble and target in things):
-                raise BeamIOError(
-                    "Rename failed", {(source, target): OSError(f"503: cannot rename to {target}")}
-                )
+            if not overwrites and target in things:
+                raise BeamIOError(f"there is {target} already")
             things[target] = self._get(source)
             del things[source]
 
     def exists(self, path: str) -> bool:
+        ask("exists")
         return path in things
 
     def size(self, path: str) -> int:
@@ -99,6 +121,7 @@ class Shelf(FileSystem):  # type: ignore[misc]
         return FileMetadata(path, self.size(path), 1.0)
 
     def delete(self, paths: list[str]) -> None:
+        ask("delete")
         missing = {path: FileNotFoundError(path) for path in paths if path not in things}
         for path in paths:
             things.pop(path, None)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from apache_beam.io.aws.clients.s3.messages import S3ClientError
+from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import HadoopFileSystemOptions, PipelineOptions
 
@@ -16,7 +18,8 @@ from covington import models
 from covington.cli import main
 from covington.errors import CovingtonError
 from covington.parquet import write_parquet
-from covington.pipelines.storage import list_inputs, whole_file
+from covington.pipelines.remote import told
+from covington.pipelines.storage import list_inputs, open_raw, readable, whole_file
 from covington.reading import read_sentences
 
 from . import shelf
@@ -29,7 +32,7 @@ def an_empty_shelf() -> Iterator[None]:
     shelf.things.clear()
     yield
     shelf.things.clear()
-    shelf.trouble.clear()
+    shelf.refused.clear()
 
 
 def put(source: Path, name: str) -> str:
@@ -138,9 +141,9 @@ def test_an_output_is_not_an_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert shelf.things == {source: SAMPLE.read_bytes()}
 
 
-def test_a_file_is_replaced_where_names_cannot_be_taken_twice() -> None:
+def test_a_file_is_replaced_where_names_cannot_be_taken_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.things["shelf://store/x/file"] = b"old"
-    shelf.trouble.add("overwrite")
+    monkeypatch.setattr(shelf, "overwrites", False)
     with whole_file("shelf://store/x/file") as file:
         file.write(b"new")
     assert shelf.things == {"shelf://store/x/file": b"new"}
@@ -148,17 +151,79 @@ def test_a_file_is_replaced_where_names_cannot_be_taken_twice() -> None:
 
 def test_an_old_file_stays_until_there_is_a_new_one() -> None:
     shelf.things["shelf://store/x/file"] = b"old"
-    shelf.trouble.add("rename")
+    shelf.refused["rename"] = BeamIOError("Rename failed", {("a", "b"): OSError("503: cannot rename")})
     with pytest.raises(CovingtonError, match="503"), whole_file("shelf://store/x/file") as file:
         file.write(b"new")
-    assert b"new" in shelf.things.values()
+    assert shelf.things == {"shelf://store/x/file": b"old"}
 
 
-def test_what_fails_leaves_nothing_behind() -> None:
+@pytest.mark.parametrize("closing", [{}, {"close": OSError(28, "No space left on device")}])
+def test_what_fails_leaves_nothing_behind(closing: dict[str, Exception]) -> None:
+    """And of two errors the first is told."""
+    shelf.refused.update(closing)
     with pytest.raises(RuntimeError), whole_file("shelf://store/x/file") as file:
         file.write(b"ne")
         raise RuntimeError
     assert not shelf.things
+
+
+DENIED = S3ClientError("Access Denied", 403)  # no OSError
+
+
+@pytest.mark.parametrize("call", ["create", "write", "close", "rename", "exists", "open", "read"])
+def test_a_refusal_is_one_sentence(call: str, small_model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    source = put(SAMPLE, "sample.conllu")
+    shelf.refused[call] = DENIED
+    assert main(["parse", source, "-o", "shelf://store/out.conllu", "--model", small_model]) == 1
+    about = source if call in ("exists", "open", "read") else "shelf://store/out.conllu"
+    assert capsys.readouterr().err == f"covington: {about}: Access Denied\n"
+    assert list(shelf.things) == [source]
+
+
+@pytest.mark.parametrize("call", ["create", "write", "close", "rename"])
+def test_a_refusal_of_a_worker_is_one_sentence(
+    call: str, small_model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("covington.pipelines.work.check_job", lambda *_: shelf.refused.update({call: DENIED}))
+    command = ["parse", put(SAMPLE, "sample.conllu"), "-o", "shelf://store/out", "--model", small_model]
+    assert main(command) == 1
+    about = "shelf://store/out/shard-00000-of-00001.parquet"
+    assert capsys.readouterr().err == f"covington: {about}: Access Denied\n"
+
+
+class ForbiddenError(Exception):
+    """As Google's are."""
+
+    message = "me does not have storage.objects.create access.\nmore of it"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (DENIED, "Access Denied"),
+        (ForbiddenError(403), "me does not have storage.objects.create access."),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (BeamIOError("x", {"a": BeamIOError("y", {"b": ValueError("there is no b")})}), "there is no b"),
+        (BeamIOError("libhdfs error", ForbiddenError()), "me does not have storage.objects.create access."),
+        (BeamIOError("Path already exists: x"), "Path already exists: x"),
+        (ConnectionError(), "ConnectionError"),
+    ],
+)
+def test_what_filesystems_raise(error: Exception, reason: str) -> None:
+    with pytest.raises(CovingtonError) as caught, told("shelf://store/x"):
+        raise error
+    assert str(caught.value) == f"shelf://store/x: {reason}"
+
+
+def test_a_refusal_while_a_table_is_read(tmp_path: Path) -> None:
+    """Through the library that reads it."""
+    write_parquet(read_sentences(SAMPLE), tmp_path / "t.parquet")
+    (file,) = list_inputs([put(tmp_path / "t.parquet", "t.parquet")])
+    with open_raw(file.path) as raw:
+        assert pq.read_table(raw).num_rows == 42
+    shelf.refused["read"] = DENIED
+    with open_raw(file.path) as raw, pytest.raises(CovingtonError, match=f"^{file.path}: Access Denied$"):
+        pq.read_table(raw)
 
 
 @pytest.mark.parametrize("folder", ["store/in", "store"])
@@ -210,3 +275,11 @@ def test_scores_go_where_they_are_wanted(capsys: pytest.CaptureFixture[str]) -> 
         assert main(["evaluate", str(SAMPLE), "shelf://store/gold", option, gold]) == 2
         assert "is an input" in capsys.readouterr().err
     assert shelf.things[gold] == SAMPLE.read_bytes()
+
+
+def test_errors_of_our_own_are_not_taken_for_refusals() -> None:
+    put(SAMPLE, "sample.conllu")
+    for block in (whole_file("shelf://store/x"), readable("shelf://store/sample.conllu")):
+        with pytest.raises(ValueError, match=r"^ours$") as caught, block:
+            raise ValueError("ours")
+        assert caught.type is ValueError
