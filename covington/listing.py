@@ -74,9 +74,9 @@ def outside_results(paths: list[str], folder: str, is_result: Callable[[str], bo
 
     What a corpus was parsed to may lie in its own folder, and is no part of it.
     """
-    below = {path: parents(path[len(folder.rstrip("/")) + 1 :]) for path in paths}
-    prefix = folder.rstrip("/")
-    results = {place for places in below.values() for place in places if is_result(f"{prefix}/{place}")}
+    start = within(folder)
+    below = {path: parents(path.removeprefix(start)) for path in paths}
+    results = {place for places in below.values() for place in places if is_result(start + place)}
     return [path for path in paths if results.isdisjoint(below[path])] or paths
 
 

@@ -17,7 +17,19 @@ import pyarrow as pa
 
 from covington.atomic import atomic_file
 from covington.errors import CovingtonError, DataError, OptionError
-from covington.listing import GLOB, NO_INPUT, bare, is_input, is_local, is_match, local_files, real, within
+from covington.listing import (
+    GLOB,
+    NO_INPUT,
+    RESULTS,
+    bare,
+    is_input,
+    is_local,
+    is_match,
+    local_files,
+    outside_results,
+    real,
+    within,
+)
 from covington.pipelines import remote
 from covington.pipelines.remote import Entry, reason
 
@@ -68,7 +80,15 @@ def entries(pattern: str) -> list[Entry]:
     found = [entry for entry in inside if is_input(entry.path.removeprefix(within(pattern)))]
     if not found:
         raise DataError(NO_INPUT, source=pattern)
-    return found
+    present = {entry.path for entry in inside}
+    kept = set(
+        outside_results(
+            [entry.path for entry in found],
+            pattern,
+            lambda folder: any(join(folder, mark) in present for mark in RESULTS),
+        )
+    )
+    return [entry for entry in found if entry.path in kept]
 
 
 def _entry(path: str) -> Entry:

@@ -264,6 +264,15 @@ def test_a_job_with_a_slash_at_its_end(small_model: str) -> None:
         assert sorted(names) == ["_summary.json", "shard-00000-of-00001.parquet"]
 
 
+def test_what_a_corpus_was_parsed_to_is_no_part_of_it(small_model: str) -> None:
+    source = put(SAMPLE, "in/sample.conllu")
+    assert main(["parse", source, "-o", "shelf://store/in/deep/out", "--model", small_model]) == 0
+    assert [file.path for file in list_inputs(["shelf://store/in"])] == [source]
+    assert [file.path for file in list_inputs(["shelf://store/in/deep"])] == [
+        "shelf://store/in/deep/out/shard-00000-of-00001.parquet"
+    ]
+
+
 def test_scores_go_where_they_are_wanted(capsys: pytest.CaptureFixture[str]) -> None:
     gold = put(SAMPLE, "gold/a.conllu")
     json_, page = "shelf://store/scores.json", "shelf://store/page.html"
