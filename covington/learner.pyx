@@ -14,11 +14,11 @@ from covington.costs cimport (
 )
 from covington.cycles cimport Scratch, is_lost, release_scratch, reserve_scratch
 from covington.features cimport (
-    FIRST_OPEN, GROUPS, LEFT_WORD, MOST_CELLS, MOST_KEYS, NODES, RIGHT_WORD, Program, Signature, is_same,
-    load_cells, locate, make_keys, signature_of,
+    FIRST_OPEN, GROUPS, LEFT_WORD, MOST_CELLS, MOST_KEYS, NODES, PAIR, RIGHT_WORD, Group, Program, Signature, is_same,
+    load_cells, locate, make_key, make_keys, make_ungated_keys, signature_of,
 )
 from covington.hashing cimport SEED, finish, mix
-from covington.kernels cimport count_equal
+from covington.kernels cimport count_equal, prefetch
 from covington.recording cimport Recorder
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
@@ -194,16 +194,30 @@ cdef class Learner:
         return make_keys(&self.program.groups[number], cells, keys)
 
     cdef void score(self, Weights weights, const uint64_t *values) noexcept nogil:
-        """Scores of all classes in the configuration."""
+        """Scores of all classes in the configuration.
+
+        An update is of all features of a configuration. So nothing is known of those behind a gate that is not there.
+        """
         cdef uint64_t keys[MOST_KEYS]
-        cdef int word = self.c.i, group, count = 0
+        cdef uint64_t cells[MOST_CELLS + 1]
+        cdef const Group *pair = &self.program.groups[PAIR]
+        cdef int word = self.c.i, group, count = 0, gate, template
         locate(&self.c, self.nodes)
+        load_cells(pair, &self.c, self.nodes, values, self.program.width, cells)
+        for gate in range(pair.gates):
+            prefetch(weights.home(make_key(pair, cells, pair.gate[gate])))
         memset(self.scores, 0, self.classes * sizeof(int64_t))
         self.keep(weights, &self.left_kept[word], self.left_scores_of(word), self.left_keys_of(word), values,
                   LEFT_WORD, RIGHT_WORD)
         self.keep(weights, &self.right_kept, self.right_scores, self.right_keys, values, RIGHT_WORD, FIRST_OPEN)
-        for group in range(FIRST_OPEN, GROUPS):
+        for group in range(FIRST_OPEN, PAIR):
             count += self.make_keys(values, group, keys + count)
+        count += make_ungated_keys(pair, cells, keys + count)
+        for gate in range(pair.gates):
+            if weights.find(make_key(pair, cells, pair.gate[gate])).key != 0:
+                for template in range(pair.gate[gate], pair.gate[gate + 1]):
+                    keys[count] = make_key(pair, cells, template)
+                    count += 1
         weights.score(keys, count, self.scores)
 
     cdef inline int64_t *left_scores_of(self, int word) noexcept nogil:

@@ -37,6 +37,7 @@ cdef struct Change:
 cdef class Weights:
     cdef Slot *slots
     cdef uint64_t slots_room
+    cdef uint64_t slots_there       # at least as many, of which the first are in use
     cdef int64_t rows
     cdef Entry *entries
     cdef int64_t *late              # by entry: Σ (steps before an update) · update, what a running sum would lack

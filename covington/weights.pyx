@@ -12,7 +12,7 @@ import numpy as np
 
 
 cdef enum:
-    GROWTH = 4          # a table that is too full grows by this part
+    GROWTH = 2          # a table that is too full grows by this part
     FULL = 4            # a row with weights for one class in four is made full
     MOST_SLOTS = 0xFFFFFFFF     # half of a key says where its search begins
     AHEAD = 16          # rows, when many are visited: how early the memory behind them is called for
@@ -41,7 +41,7 @@ cdef class Weights:
         if not 1 <= classes <= 65535:
             raise ValueError(f"{classes} classes: there must be 1 to 65535")
         self.classes = classes
-        self.slots_room = 1 << 16
+        self.slots_room = self.slots_there = 1 << 16
         self.slots = empty_slots(self.slots_room)
         self.entries_room = 1 << 16
         self.entries = <Entry *>allocate(self.entries_room * sizeof(Entry))
@@ -112,7 +112,7 @@ cdef class Weights:
             with gil:
                 raise MemoryError("no memory for more features")
         self.slots = bigger
-        self.slots_room = room
+        self.slots_room = self.slots_there = room
         for at in range(old_room):
             if old[at].key != 0:
                 self.find(old[at].key)[0] = old[at]
@@ -380,13 +380,13 @@ cdef class Weights:
         cdef Slot *slot
         if made is None or made.classes != self.classes:
             made = Weights(self.classes)
-        if made.slots_room != self.slots_room:
+        if made.slots_there < self.slots_room:
             free(made.slots)
             made.slots = <Slot *>allocate(self.slots_room * sizeof(Slot))
+            made.slots_there = self.slots_room if made.slots != NULL else 0
             if made.slots == NULL:
-                made.slots_room = 0
                 raise MemoryError("no memory for more features")
-            made.slots_room = self.slots_room
+        made.slots_room = self.slots_room
         made.entries_used = made.noted = made.steps = made.updates = 0
         made.rows = self.rows
         for k in range(ROOMS):
