@@ -17,11 +17,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from apache_beam.options.pipeline_options import DirectOptions
 
 import covington
 from covington import parquet
 from covington.cli import main
 from covington.errors import CovingtonError, DataError, OptionError
+from covington.machine import cores
 from covington.pipelines.parse import ParseJob
 from covington.pipelines.runner import Runner
 from covington.pipelines.transforms import WriteSentences
@@ -280,7 +282,10 @@ def test_closed_descriptors(
     assert bool(list(tmp_path.iterdir())) == (code == 0)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGINT, *(pytest.param(one, marks=pytest.mark.slow) for one in (signal.SIGTERM, signal.SIGHUP))],
+)
 def test_a_job_that_is_stopped_ends_at_once(
     number: signal.Signals, corpus: Path, small_model: str, tmp_path: Path
 ) -> None:
@@ -337,17 +342,11 @@ def test_a_signal_that_the_caller_ignores_stays_ignored() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_as_many_cores_as_the_process_may_use() -> None:
-    code = (
-        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
-        "from covington.pipelines.runner import Runner\n"
-        "from apache_beam.options.pipeline_options import DirectOptions\n"
-        "print(Runner().options.view_as(DirectOptions).direct_num_workers)"
-    )
-    if not hasattr(os, "sched_setaffinity"):
-        pytest.skip("this system binds no process to a core")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "1\n"
+def test_as_many_cores_as_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {5, 7, 11}, raising=False)
+    assert Runner().options.view_as(DirectOptions).direct_num_workers == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert cores() == os.cpu_count()
 
 
 def test_standard_output_is_blamed_for_its_own_failures(

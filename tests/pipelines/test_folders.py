@@ -121,6 +121,7 @@ def test_what_cannot_be_listed_is_not_empty(monkeypatch: pytest.MonkeyPatch) -> 
         list_inputs(["cabinet://corpus"])
 
 
+@pytest.mark.slow
 def test_a_killed_job_goes_on(corpus: Path, small_model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     call = ["parse", put_all(corpus), "-o", "cabinet://out", "--model", small_model]
     with monkeypatch.context() as patch:
@@ -134,6 +135,7 @@ def test_a_killed_job_goes_on(corpus: Path, small_model: str, monkeypatch: pytes
     assert "_work/" not in cabinet.found("out")
 
 
+@pytest.mark.slow
 def test_what_was_there_is_replaced(
     corpus: Path, small_model: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,6 +163,7 @@ def test_parse_to_one_file(output: str, corpus: Path, small_model: str, tmp_path
     assert not list(Path().iterdir())
 
 
+@pytest.mark.slow
 def test_train_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sample = put("sample.conllu")
     options = ["--epochs", "2", "--shards", "2"]

@@ -180,6 +180,7 @@ def test_a_refusal_is_one_sentence(call: str, small_model: str, capsys: pytest.C
     assert list(shelf.things) == [source]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["create", "write", "close", "rename"])
 def test_a_refusal_of_a_worker_is_one_sentence(
     call: str, small_model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
