@@ -14,8 +14,8 @@ from covington.costs cimport (
 )
 from covington.cycles cimport Scratch, is_lost, release_scratch, reserve_scratch
 from covington.features cimport (
-    FIRST_OPEN, GROUPS, LEFT_WORD, MOST_CELLS, MOST_KEYS, NODES, PAIR, RIGHT_WORD, Group, Program, Signature, is_same,
-    load_cells, locate, make_key, make_keys, make_ungated_keys, signature_of,
+    FIRST_OPEN, GROUPS, LEFT_WORD, MOST_CELLS, MOST_KEYS, MOST_TEMPLATES, NODES, PAIR, RIGHT_WORD, Group, Program,
+    Signature, is_same, load_cells, locate, make_key, make_keys, make_ungated_keys, signature_of,
 )
 from covington.hashing cimport SEED, finish, mix
 from covington.kernels cimport count_equal, prefetch
@@ -200,12 +200,14 @@ cdef class Learner:
         """
         cdef uint64_t keys[MOST_KEYS]
         cdef uint64_t cells[MOST_CELLS + 1]
+        cdef uint64_t gates[MOST_TEMPLATES]
         cdef const Group *pair = &self.program.groups[PAIR]
         cdef int word = self.c.i, group, count = 0, gate, template
         locate(&self.c, self.nodes)
         load_cells(pair, &self.c, self.nodes, values, self.program.width, cells)
         for gate in range(pair.gates):
-            prefetch(weights.home(make_key(pair, cells, pair.gate[gate])))
+            gates[gate] = make_key(pair, cells, pair.gate[gate])
+            prefetch(weights.home(gates[gate]))
         memset(self.scores, 0, self.classes * sizeof(int64_t))
         self.keep(weights, &self.left_kept[word], self.left_scores_of(word), self.left_keys_of(word), values,
                   LEFT_WORD, RIGHT_WORD)
@@ -214,7 +216,7 @@ cdef class Learner:
             count += self.make_keys(values, group, keys + count)
         count += make_ungated_keys(pair, cells, keys + count)
         for gate in range(pair.gates):
-            if weights.find(make_key(pair, cells, pair.gate[gate])).key != 0:
+            if weights.find(gates[gate]).key != 0:
                 for template in range(pair.gate[gate], pair.gate[gate + 1]):
                     keys[count] = make_key(pair, cells, template)
                     count += 1
