@@ -62,7 +62,7 @@ from covington.weights import Weights
 
 KEEP = ("best", "last")
 MOST_SHARDS = 10_000
-MOST_BEHIND = 4  # weights are written anew when the changes since have so many times their rows,
+MOST_BEHIND = 8  # weights are written anew when the changes since have so many times their rows,
 MOST_CHANGES = 256  # or are in so many files
 # names of the files between epochs, and of those that are being written
 _NAME = (
