@@ -139,7 +139,7 @@ def mark(
     return "*" if better_than("static") else ""
 
 
-def _analysis(counts: Sequence[Counts], statistics: Sequence[Mapping[str, int]]) -> dict[str, float | None]:
+def _analysis(counts: Sequence[Counts], statistics: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     """The numbers of the paper's error analysis, over all seeds."""
     total = Counts.sum(counts)
     did = sum((Statistics(**one) for one in statistics), Statistics())

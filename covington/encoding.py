@@ -69,20 +69,6 @@ def _tags(batch: pa.RecordBatch, tag: str, lengths: Any) -> pa.StringArray | Non
     return joined.take(numbers(np.arange(len(joined)), ~has_none)) if has_none.any() else joined
 
 
-def untagged(batch: pa.RecordBatch, tag: str, lengths: Any) -> Any:
-    """Which sentences have words but not one PoS tag."""
-    has_none = lengths > 0
-    for name in tag.split("+"):
-        found = strings(batch, name, lengths)
-        if found is None:
-            continue
-        if not found.null_count:
-            return np.zeros(len(lengths), dtype=bool)
-        sentences = np.repeat(np.arange(len(lengths)), lengths)
-        has_none[sentences[validity(found)]] = False
-    return has_none
-
-
 def has_column(batch: pa.RecordBatch, name: str) -> bool:
     """Is there anything in a column?"""
     return strings(batch, name, word_counts(batch)) is not None

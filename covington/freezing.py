@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from covington import model_file
+from covington import __version__, model_file
 from covington.features import Program
 from covington.frozen import lay_out, make_filter
+from covington.inventory import columns_read, tags_met
 from covington.options import TrainingOptions
 from covington.survey import Survey
 from covington.weights import Weights
@@ -41,10 +42,14 @@ def freeze(
     frozen["classes"] = columns
     gates = np.array(Program(found.templates(options)).gate_numbers, np.uint64)
     frozen["gate_filter"] = make_filter(arrays["keys"][np.isin(arrays["keys"] & NUMBER_BITS, gates)])
+    read = columns_read(found.templates(options), options.tag)
     metadata = {
         "kind": "model",
+        "version": __version__,
         "options": options.to_dict(),
         "templates": found.templates(options),
+        "columns": read,
+        "tags": tags_met(found.tags, read),
         "labels": found.label_list,
         "root_label": found.root_label,
         "many_roots": found.many_roots,

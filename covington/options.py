@@ -18,6 +18,8 @@ ACCEPT = {
     "no-guess": (False, True),
     "careful": (False, False),
 }
+#: columns that a model can do without
+LEAVABLE = ("xpos", "feats", "lemmas")
 MIXING = ("geometric", "uniform", "updates")
 #: training option → its values
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -44,6 +46,7 @@ class TrainingOptions:
         that scores best without them; `shared` is the paper's way, one class per arc and label. Of no meaning for
         monotonic systems.
     tag: the column that the templates' PoS tag `p` is read from, or `upos+xpos`, both together.
+    without: columns joined by +, as `xpos+feats`, from which nothing is learnt, for text that does not have them.
     """
 
     oracle: str = "upper"
@@ -57,17 +60,30 @@ class TrainingOptions:
     seed: int = 1
     tag: str = "upos"
     repairs: str = "own"
+    without: str = ""
 
     def __post_init__(self) -> None:
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise OptionError(f"{name} {getattr(self, name)!r} is none of {', '.join(allowed)}")
+        if not isinstance(self.without, str):
+            raise TypeError("without is columns joined by +")
+        for column in sorted(self.left_out):
+            if column not in LEAVABLE:
+                raise OptionError(f"without {column!r}: what can be left out is {', '.join(LEAVABLE)}")
+        if self.left_out & {*self.tag.split("+")}:
+            raise OptionError(f"tags cannot be read from {self.tag} without {self.without}")
         if not 0 <= self.explore <= 1:
             raise OptionError(f"explore {self.explore} is not a probability")
         if not (1 <= self.epochs < 1 << 31 and 1 <= self.explore_from < 1 << 31):
             raise OptionError("epochs and explore_from are numbers from 1 to 2^31 - 1")
         if not 0 <= self.seed < 1 << 63:
             raise OptionError(f"seed {self.seed} is not a number from 0 to 2^63 - 1")
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The columns from which nothing is learnt."""
+        return frozenset(self.without.split("+")) if self.without else frozenset()
 
     @property
     def monotonic(self) -> bool:

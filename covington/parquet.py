@@ -133,6 +133,11 @@ def parse_columns(paths: Iterable[str]) -> set[str]:
     return found & {field.name for field in PARSE}
 
 
+def left_out(schema: pa.Schema) -> tuple[str, ...]:
+    """The columns of a file that our schemas do not know, so that what is made of it will not have them."""
+    return tuple(name for name in schema.names if name not in _KNOWN)
+
+
 def rows(
     source: IO[bytes], name: str, batch_size: int, groups: list[int] | None = None
 ) -> Iterator[pa.RecordBatch]:

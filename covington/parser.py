@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from os import PathLike
 from typing import Any
@@ -20,13 +20,14 @@ from covington.decoder import Decoder
 from covington.errors import ModelError, OptionError
 from covington.features import Program
 from covington.frozen import FrozenWeights
+from covington.inventory import Inventory
 from covington.options import TrainingOptions
 from covington.oracle import TRANSITIONS
 from covington.schemas import MOST_WORDS, PARSE
 
 #: flags of sentences
 TOO_LONG = "too-long"  # not parsed
-UNTAGGED = "untagged"  # parsed, but the column that the model reads tags from is empty
+UNTAGGED = "untagged"  # parsed, but no word has a tag that the model knows, where it looks for tags
 #: the arrays of a model file, in the order FrozenWeights takes them
 ARRAYS = ("classes", "regions", "common", "rows", "rare", "gate_filter")
 
@@ -38,7 +39,9 @@ class Statistics:
     sentences: int = 0
     tokens: int = 0
     unparsed: int = 0
-    untagged: int = 0  # sentences without a tag where the model looks for them
+    untagged: int = 0  # sentences without a tag that the model knows
+    filled: dict[str, int] = field(default_factory=dict)  # by column: words that have something in it
+    unknown: dict[str, int] = field(default_factory=dict)  # ... a tag that the model has not met
     shift: int = 0
     no_arc: int = 0
     left_arc: int = 0
@@ -49,16 +52,23 @@ class Statistics:
 
     def __add__(self, other: Statistics) -> Statistics:
         return Statistics(
-            *(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True))
+            *(_sum(a, b) for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True))
         )
 
-    def add(self, **counts: int) -> None:
+    def add(self, **counts: int | dict[str, int]) -> None:
         for name, count in counts.items():
-            setattr(self, name, getattr(self, name) + count)
+            setattr(self, name, _sum(getattr(self, name), count))
 
     @property
     def transitions(self) -> int:
         return self.shift + self.no_arc + self.left_arc + self.right_arc
+
+
+def _sum(one: Any, other: Any) -> Any:
+    """Of two counts, or of two tables of counts by name."""
+    if isinstance(one, dict):
+        return {name: one.get(name, 0) + other.get(name, 0) for name in one | other}
+    return one + other
 
 
 class Parser:
@@ -71,6 +81,7 @@ class Parser:
             self.options = TrainingOptions.from_dict(self.metadata["options"])
             self.labels = [_label(label) for label in self.metadata["labels"]]
             self.scale = float(self.metadata["scale"])
+            self.inventory = Inventory(self.metadata["columns"], self.metadata["tags"], self.options.tag)
             self._program = Program([str(name) for name in self.metadata["templates"]])
             self._root_label = self.labels.index(self.metadata["root_label"])
             self._single_root = not self.metadata.get("many_roots", False)
@@ -105,10 +116,10 @@ class Parser:
 
         With `single_root` every sentence gets one root, without it there can be several; if nothing is said, it is
         as the trees were that the model has learnt from. Sentences of more words than `max_length` come back
-        unparsed with the flag `too-long`; those without a tag in the column that the model reads are parsed all the
-        same and get the flag `untagged`. With `confidence` every arc gets the score margin by which its transition
-        won (no probability; null where none built the arc). With `gold` the trees in the batch are used for the
-        error-analysis counts in `statistics`.
+        unparsed with the flag `too-long`; those without a tag that the model knows, in the column that it reads, are
+        parsed all the same and get the flag `untagged`. With `confidence` every arc gets the score margin by which
+        its transition won (no probability; null where none built the arc). With `gold` the trees in the batch are
+        used for the error-analysis counts in `statistics`.
         """
         if not isinstance(batch, pa.RecordBatch):
             raise TypeError(
@@ -137,13 +148,16 @@ class Parser:
             with ThreadPoolExecutor(len(spans)) as pool:
                 counts = list(pool.map(work, spans))
         too_long = lengths > longest
-        untagged = encoding.untagged(batch, self.options.tag, lengths) & ~too_long
+        found = self.inventory.look(batch, lengths)
+        untagged = found.untagged & ~too_long
         if statistics is not None:
             statistics.add(
                 sentences=batch.num_rows,
                 tokens=int(lengths.sum()),
                 unparsed=int(too_long.sum()),
                 untagged=int(untagged.sum()),
+                filled=found.filled,
+                unknown=found.unknown,
             )
             for part in counts:
                 statistics.add(**part)

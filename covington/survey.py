@@ -13,9 +13,11 @@ import pyarrow.compute as pc
 
 from covington import encoding
 from covington.errors import DataError
+from covington.inventory import TAGGED
 from covington.options import TrainingOptions
 from covington.templates import template_set
 
+_NONE: frozenset[str] = frozenset()
 MOST_LABELS = 16_000  # up to four classes each, numbered with 16 bits
 
 
@@ -26,6 +28,7 @@ class Survey:
     labels: Counter[str] = field(default_factory=Counter)
     columns: frozenset[str] = frozenset()
     root_labels: Counter[str] = field(default_factory=Counter)
+    tags: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by column
     sentences: int = 0
     tokens: int = 0
 
@@ -42,6 +45,7 @@ class Survey:
             labels=_count(deprel),
             columns=frozenset(name for name in encoding.COLUMNS if encoding.has_column(batch, name)),
             root_labels=_count(at_root),
+            tags={name: _different(encoding.strings(batch, name, lengths)) for name in TAGGED},
             sentences=batch.num_rows,
             tokens=int(lengths.sum()),
         )
@@ -51,6 +55,7 @@ class Survey:
             self.labels + other.labels,
             self.columns | other.columns,
             self.root_labels + other.root_labels,
+            {name: self.tags.get(name, _NONE) | other.tags.get(name, _NONE) for name in TAGGED},
             self.sentences + other.sentences,
             self.tokens + other.tokens,
         )
@@ -78,16 +83,17 @@ class Survey:
         return options.classes(len(self.label_list))
 
     def templates(self, options: TrainingOptions) -> list[str]:
-        """The names of the templates that this data has the columns for."""
+        """The names of the templates that this data has the columns for, without those that are to be left out."""
         if not set(options.tag.split("+")) <= self.columns:
             raise DataError(f"the training data has no tags in column {options.tag!r}")
-        return template_set(options.templates, set(self.columns))
+        return template_set(options.templates, set(self.columns - options.left_out))
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "labels": dict(sorted(self.labels.items())),
             "columns": sorted(self.columns),
             "root_labels": dict(sorted(self.root_labels.items())),
+            "tags": {name: sorted(values) for name, values in sorted(self.tags.items())},
             "sentences": self.sentences,
             "tokens": self.tokens,
         }
@@ -98,6 +104,7 @@ class Survey:
             Counter(values["labels"]),
             frozenset(values["columns"]),
             Counter(values["root_labels"]),
+            {name: frozenset(tags) for name, tags in values["tags"].items()},
             values["sentences"],
             values["tokens"],
         )
@@ -106,6 +113,10 @@ class Survey:
 def _count(labels: pa.StringArray) -> Counter[str]:
     found = pc.value_counts(labels.drop_null()).to_pylist()
     return Counter({row["values"]: row["counts"] for row in found})
+
+
+def _different(values: pa.StringArray | None) -> frozenset[str]:
+    return _NONE if values is None else frozenset(pc.unique(values.drop_null()).to_pylist())
 
 
 def survey(batches: Iterable[pa.RecordBatch]) -> Survey:

@@ -9,6 +9,9 @@ from covington.errors import ModelError
 #: The model used when none is named.
 DEFAULT = "en_ewt"
 
+#: The one for text that has words and UPOS, and nothing else.
+PLAIN = "en_ewt_upos"
+
 SUFFIX = ".covington"
 
 _HERE = Path(__file__).parent

@@ -21,7 +21,7 @@ from covington.conllu import sentences_and_lines, split_point
 from covington.conllu_blanks import blank_line
 from covington.endless import KEPT, LONGEST, SLACK, Endless, passed_over, unfinished
 from covington.errors import DataError
-from covington.parquet import rows_at_a_time
+from covington.parquet import left_out, rows_at_a_time
 from covington.pipelines.storage import InputFile, facts, open_raw, read_range, readable
 
 BLOCK_BYTES = 16 << 20
@@ -40,6 +40,7 @@ class Piece:
     kind: str  # "conllu", "parquet" or a compression
     start: int
     end: int
+    left_out: tuple[str, ...] = ()  # columns of a Parquet file that are not read
 
 
 class Count(NamedTuple):
@@ -81,8 +82,9 @@ def cut(file: InputFile, block_bytes: int = BLOCK_BYTES) -> list[Piece]:
         return []
     if kind == "parquet":
         with readable(file.path), open_raw(file.path) as raw:
-            groups = pq.ParquetFile(raw).metadata.num_row_groups
-        return [Piece(file, kind, group, group + 1) for group in range(groups)]
+            found = pq.ParquetFile(raw)
+            groups, others = found.metadata.num_row_groups, left_out(found.schema_arrow)
+        return [Piece(file, kind, group, group + 1, others) for group in range(groups)]
     if kind != "conllu":
         return [Piece(file, kind, 0, file.size)]
     starts = range(0, file.size, block_bytes)

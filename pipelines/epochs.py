@@ -457,7 +457,9 @@ class Training:
         ]
 
     def _freeze(self, weights: Weights, record: dict[str, Any], target: str) -> None:
-        facts = {"epoch": record["epoch"], "shards": self.shards, "mixing": self.mixing}
+        facts = {"epoch": record["epoch"], "shards": self.shards}
+        if self.shards > 1:
+            facts["mixing"] = self.mixing
         put(lambda path: freeze(weights, self.options, self.look(), path, facts, self.prune), target)
 
     def _description(self) -> dict[str, Any]:

@@ -26,6 +26,7 @@ class Shard:
     rejects: pa.RecordBatch
     counted: int
     statistics: Statistics | None = None  # of the parser
+    left_out: frozenset[str] = frozenset()  # columns of the input that it does not have
 
     @property
     def name(self) -> str:
@@ -49,6 +50,7 @@ class Shard:
             tokens=int(word_counts(self.sentences).sum()),
             statistics=self.statistics,
             of=self.of,
+            left_out=self.left_out,
         )
 
 
@@ -63,6 +65,7 @@ class Report:
     tokens: int = 0
     statistics: Statistics | None = None  # of shards that were parsed
     of: int = 0  # how many shards there must be in all
+    left_out: frozenset[str] = frozenset()  # columns of Parquet that did not come out
 
     def __add__(self, other: Report) -> Report:
         return Report(
@@ -73,6 +76,7 @@ class Report:
             self.tokens + other.tokens,
             _sum(self.statistics, other.statistics),
             max(self.of, other.of),
+            self.left_out | other.left_out,
         )
 
     @staticmethod
@@ -90,15 +94,15 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(self)} | {
-            "statistics": asdict(self.statistics) if self.statistics else {}
+            "statistics": asdict(self.statistics) if self.statistics else {},
+            "left_out": sorted(self.left_out),
         }
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Report:
         found = {one.name: values[one.name] for one in fields(Report)}
-        return Report(
-            **found | {"statistics": Statistics(**found["statistics"]) if found["statistics"] else None}
-        )
+        statistics = Statistics(**found["statistics"]) if found["statistics"] else None
+        return Report(**found | {"statistics": statistics, "left_out": frozenset(found["left_out"])})
 
 
 def _sum(one: Statistics | None, other: Statistics | None) -> Statistics | None:

@@ -222,10 +222,11 @@ def _row_jobs(
     """With each, what part of the file has been read then."""
     position = 0
     with readable(file.path), open_raw(file.path) as raw:
-        rows = pq.ParquetFile(raw).metadata.num_rows
+        found = pq.ParquetFile(raw)
+        rows, others = found.metadata.num_rows, frozenset(parquet.left_out(found.schema_arrow))
         for batch in parquet.rows(raw, file.name, _ROWS):
             sentences, bad = parquet.sound_rows(batch, file.name, position)
-            shard = Shard(0, 0, sentences, reject_batch(bad), batch.num_rows)
+            shard = Shard(0, 0, sentences, reject_batch(bad), batch.num_rows, left_out=others)
             position += batch.num_rows
             yield partial(parse_shard, shard, parser, options), min(position / max(rows, 1), 1.0)
 

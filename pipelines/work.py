@@ -89,7 +89,9 @@ def read_task(task: Task, block_bytes: int = BLOCK_BYTES, strict: bool = False) 
         blocks.check_unchanged(piece.file)
         if strict and rejects.num_rows:
             raise rejected(rejects)
-        yield Shard(block.shard, block.shards, sentences, rejects, block.sentences)
+        yield Shard(
+            block.shard, block.shards, sentences, rejects, block.sentences, left_out=frozenset(piece.left_out)
+        )
 
 
 def _read_compressed(task: Task, block_bytes: int) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:

@@ -73,6 +73,24 @@ def test_two_tags_can_be_one(tmp_path: Path) -> None:
         survey([batch(sentence("a b", [2, 0]))]).templates(options)
 
 
+def test_what_was_left_out_in_training_changes_no_tree(tmp_path: Path) -> None:
+    train(tmp_path / "model", TrainingOptions(epochs=2, without="xpos+feats+lemmas"))
+    parser = Parser.load(tmp_path / "model")
+    assert parser.metadata["columns"] == ["upos"]
+    statistics = Statistics()
+    bare = SAMPLE.select(["tokens", "upos"])
+    assert columns(parser.parse(bare, statistics=statistics)) == columns(parser.parse(SAMPLE))
+    assert statistics.filled == {"upos": statistics.tokens}
+
+
+@pytest.mark.parametrize(
+    "options", [{"without": "upos"}, {"without": "xpos", "tag": "upos+xpos"}, {"without": "+"}]
+)
+def test_what_cannot_be_left_out(options: dict[str, str]) -> None:
+    with pytest.raises(OptionError, match="without"):
+        TrainingOptions(**options)  # type: ignore[arg-type]
+
+
 def test_it_learns_what_it_was_shown(parser: Parser) -> None:
     parsed, statistics = parser.parse(SAMPLE), Statistics()
     gold, found = (
@@ -90,7 +108,7 @@ def test_what_a_trace_does_is_not_counted(parser: Parser) -> None:
     statistics = Statistics()
     assert parser.trace(SAMPLE)
     parser.parse(SAMPLE.slice(0, 0), statistics=statistics)
-    assert statistics == Statistics()
+    assert dataclasses.replace(statistics, filled={}, unknown={}) == Statistics()
 
 
 def test_alone_in_a_batch_and_on_many_threads(parser: Parser) -> None:
@@ -147,27 +165,6 @@ def test_labels_that_cannot_be_written_are_refused(label: str, model: Path) -> N
     bad = dataclasses.replace(found, metadata=found.metadata | {"labels": labels, "root_label": labels[1]})
     with pytest.raises(ModelError, match="not a parser's model"):
         Parser(bad)
-
-
-@pytest.mark.parametrize("tag", ["upos", "xpos", "upos+xpos"])
-def test_sentences_without_tags_come_back_with_a_flag(tag: str) -> None:
-    """One tag in any column that the model reads is enough."""
-    rows = SAMPLE.slice(0, 4)
-    lengths = encoding.word_counts(rows)
-    nothing: list[list[str | None]] = [[None] * length for length in lengths]
-    upos, xpos = [list(row) for row in nothing], [list(row) for row in nothing]
-    upos[1][-1] = xpos[2][0] = "X"
-    upos[3][0] = xpos[3][0] = "X"
-    lists = pa.list_(pa.string())
-    batch = rows.set_column(rows.schema.get_field_index("upos"), "upos", pa.array(upos, lists))
-    batch = batch.set_column(batch.schema.get_field_index("xpos"), "xpos", pa.array(xpos, lists))
-    tagged = {"upos": {1, 3}, "xpos": {2, 3}, "upos+xpos": {1, 2, 3}}[tag]
-    expected = [row not in tagged for row in range(4)]
-    assert list(encoding.untagged(batch, tag, lengths)) == expected
-    for name in ("upos", "xpos"):
-        batch = batch.set_column(batch.schema.get_field_index(name), name, pa.nulls(4, lists))
-    assert encoding.untagged(batch, tag, lengths).all()
-    assert not encoding.untagged(rows, "upos", lengths).any()
 
 
 def test_tags_do_not_depend_on_the_rest_of_the_batch(tmp_path: Path) -> None:

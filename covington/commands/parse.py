@@ -16,9 +16,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
-from covington import models
+from covington import __version__, models
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
 from covington.errors import CovingtonError, OptionError
 from covington.listing import REJECTS
@@ -36,6 +37,9 @@ EXAMPLE = """  covington parse corpus.conllu.gz -o parsed.conllu
   zcat corpus.conllu.gz | covington parse - -o - | less
   covington parse 'gs://bucket/corpus/*.conllu' -o gs://bucket/parsed --runner DataflowRunner ..."""
 
+_COLUMNS = {"upos": "UPOS", "xpos": "XPOS", "feats": "FEATS", "lemmas": "LEMMA"}
+_SHOWN = 5  # names of columns
+_FEW = 0.01  # of the words may have a tag that is new, as any text has some
 _NO_CONFIDENCE = "--confidence is kept in Parquet alone; CoNLL-U has no column for it"
 
 
@@ -108,27 +112,31 @@ def run(arguments: argparse.Namespace) -> int:
         confidence=arguments.confidence,
     )
     with Progress("parsing", show=arguments.progress) as progress:
-        if is_one_file(arguments.output):
-            report, first_reject = _one_file(arguments, options, progress)
-        else:
-            report = _folder(arguments, options, progress)
-            first_reject = _first_reject(arguments.output) if report.rejects else None
+        make = _one_file if is_one_file(arguments.output) else _folder
+        outcome = make(arguments, options, progress)
         seconds = progress.seconds
-    _print_summary(report, first_reject, arguments, seconds)
+    report = outcome.report
+    _print_summary(outcome, arguments, seconds)
     if report.rejects and not report.sentences:
         raise CovingtonError("no sentence could be read")
     parsed = report.statistics and report.sentences - report.statistics.unparsed
     if report.statistics and parsed == report.statistics.untagged > 0:
         raise CovingtonError(
-            "no sentence has part-of-speech tags where this model looks for them (`covington info` names the column);"
-            " tag the text first"
+            "no sentence has a part-of-speech tag that this model knows; `covington info` shows from which column it"
+            " reads tags, and which ones it knows"
         )
     return 0
 
 
-def _one_file(
-    arguments: argparse.Namespace, options: ParseOptions, progress: Progress
-) -> tuple[Report, str | None]:
+class _Outcome(NamedTuple):
+    """What came of it, which sentence was the first that could not be read, and by which model it was done."""
+
+    report: Report
+    first_reject: str | None
+    model: str
+
+
+def _one_file(arguments: argparse.Namespace, options: ParseOptions, progress: Progress) -> _Outcome:
     from covington.parser import Parser
     from covington.pipelines.model import local_path
     from covington.pipelines.remote import FILE_OPTIONS
@@ -155,17 +163,20 @@ def _one_file(
         arguments.strict,
         _rejects_place(arguments),
     )
-    report = stream.run(Parser.load(local_path(arguments.model)), progress)
+    parser = Parser.load(local_path(arguments.model))
+    report = stream.run(parser, progress)
     if report.counted != report.sentences + report.rejects:
         raise CovingtonError(
             f"{report.counted} sentences went in, {report.sentences} came out, {report.rejects} were rejected"
         )
-    return report, stream.first_reject
+    return _Outcome(report, stream.first_reject, parser.checksum)
 
 
-def _folder(arguments: argparse.Namespace, options: ParseOptions, progress: Progress) -> Report:
+def _folder(arguments: argparse.Namespace, options: ParseOptions, progress: Progress) -> _Outcome:
     from covington.pipelines.parse import ParseJob
     from covington.pipelines.runner import Runner
+    from covington.pipelines.storage import join, read_json
+    from covington.pipelines.work import SUMMARY
 
     if arguments.rejects:
         raise OptionError("--rejects is for one file; a folder has its rejects in _rejects/")
@@ -183,37 +194,69 @@ def _folder(arguments: argparse.Namespace, options: ParseOptions, progress: Prog
         strict=arguments.strict,
     )
     runner = Runner(beam_flags(arguments), arguments.threads, arguments.verbose)
-    return finished(lambda: job.run(runner, progress), progress.close)
+    report = finished(lambda: job.run(runner, progress), progress.close)
+    first_reject = _first_reject(arguments.output) if report.rejects else None
+    return _Outcome(report, first_reject, read_json(join(arguments.output, SUMMARY))["model"])
 
 
-def _print_summary(
-    report: Report, first_reject: str | None, arguments: argparse.Namespace, seconds: float
-) -> None:
+def _print_summary(outcome: _Outcome, arguments: argparse.Namespace, seconds: float) -> None:
+    report = outcome.report
     if arguments.json:
-        facts = report.to_dict() | {"seconds": round(seconds, 3), "output": arguments.output}
+        facts = report.to_dict() | {"version": __version__, "model": outcome.model}
+        facts |= {"seconds": round(seconds, 3), "output": arguments.output}
         print(json.dumps(facts, sort_keys=True), file=sys.stderr if arguments.output == "-" else sys.stdout)
         return
-    unparsed = report.statistics.unparsed if report.statistics else 0
-    untagged = report.statistics.untagged if report.statistics else 0
-    if arguments.output == "-" and not (report.rejects or untagged or unparsed):
+    warnings = [
+        *_about_trees(report, arguments),
+        *_about_columns(report),
+        *_about_rejects(outcome, arguments),
+    ]
+    if arguments.output == "-" and not warnings:
         return
     # of few words it would be the speed of starting up
     speed = f" ({report.tokens / seconds:,.0f} words/s)" if report.tokens >= 100_000 else ""
-    lines = [
+    summary = (
         f"{many(report.sentences, 'sentence')}, {many(report.tokens, 'word')} in {clock(seconds)}{speed}"
         f" to {arguments.output}"
-    ]
-    if unparsed:
+    )
+    print("\n".join([summary, *warnings]), file=sys.stderr)
+
+
+def _about_trees(report: Report, arguments: argparse.Namespace) -> Iterator[str]:
+    """What makes trees worse than they could be, or keeps them from being made."""
+    did = report.statistics
+    if did is None:
+        return
+    if did.unparsed:
         longest = arguments.max_length or MOST_WORDS
-        lines.append(f"{many(unparsed, 'sentence')} of more than {longest:,} words came out without a tree")
-    if untagged:
-        lines.append(f"{many(untagged, 'sentence')} without part-of-speech tags: expect wrong trees there")
-    if report.rejects:
+        yield f"{many(did.unparsed, 'sentence')} of more than {longest:,} words came out without a tree"
+    if did.untagged:
+        yield f"{many(did.untagged, 'sentence')} without a tag that the model knows: expect wrong trees there"
+    if empty := [column for column, words in did.filled.items() if not words and report.tokens]:
+        is_hard = arguments.model == models.DEFAULT and {*empty} & {"xpos", "feats"}
+        other = f"; --model {models.PLAIN} needs UPOS alone" if is_hard else ""
+        names = " or ".join(_COLUMNS[column] for column in empty)
+        yield f"no word has {names}, which the model has learnt from: expect worse trees{other}"
+    for column, words in did.unknown.items():
+        if words > _FEW * did.filled[column]:
+            yield (
+                f"{words:,} of {many(did.filled[column], 'word')} have a tag in {_COLUMNS[column]} that the model"
+                " does not know (`covington info` shows those that it knows): expect worse trees"
+            )
+
+
+def _about_columns(report: Report) -> Iterator[str]:
+    if names := sorted(report.left_out):
+        shown = ", ".join(printable(name) for name in names[:_SHOWN]) + (", ..." if names[_SHOWN:] else "")
+        yield f"{many(len(names), 'column')} of the input left out, but source and position tell the row: {shown}"
+
+
+def _about_rejects(outcome: _Outcome, arguments: argparse.Namespace) -> Iterator[str]:
+    if rejected := outcome.report.rejects:
         rejects = _rejects_place(arguments)
         where = f"see {rejects}" if rejects else "--rejects FILE keeps them, --strict stops at the first"
-        lines.append(f"{many(report.rejects, 'sentence')} could not be read: {where}")
-        lines.append(f"the first of them: {printable(str(first_reject))}")
-    print("\n".join(lines), file=sys.stderr)
+        yield f"{many(rejected, 'sentence')} could not be read: {where}"
+        yield f"the first of them: {printable(str(outcome.first_reject))}"
 
 
 def _rejects_place(arguments: argparse.Namespace) -> str | None:

@@ -40,7 +40,10 @@ _HELP = {
     "seed": "for the order of sentences and for exploration",
     "repairs": "do arcs that replace another have classes of their own?",
     "tag": "column of the part-of-speech tag; upos+xpos is both together",
+    "without": "columns to learn nothing from, for text that does not have them: any of xpos, feats and lemmas, joined"
+    " by +",
 }
+_METAVARS = {int: "N", float: "P", str: "COLUMNS"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,8 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             type=type(value),
             default=value,
             choices=CHOICES.get(one.name),
-            metavar=None if one.name in CHOICES else "P" if isinstance(value, float) else "N",
-            help=f"{_HELP[one.name]} (%(default)s)",
+            metavar=None if one.name in CHOICES else _METAVARS[type(value)],
+            help=_HELP[one.name] + (" (%(default)s)" if value != "" else ""),
         )
     group = parser.add_argument_group("in shards")
     group.add_argument(

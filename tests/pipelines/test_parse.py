@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import covington
+from covington import models
 from covington.cli import main
 from covington.errors import CovingtonError, OptionError
 from covington.parser import Parser
@@ -153,11 +155,45 @@ def test_text_without_tags_is_told(
     call = ["parse", str(tmp_path / "in.conllu"), "-o", str(tmp_path / output), "--model", small_model]
     (tmp_path / "in.conllu").write_text(word.format("VERB") + 2 * word.format("_"))
     assert main(call) == 0
-    assert "2 sentences without part-of-speech tags" in capsys.readouterr().err
+    assert "2 sentences without a tag that the model knows" in capsys.readouterr().err
     (tmp_path / "in.conllu").write_text(2 * word.format("_"))
     assert main([*call, "--overwrite"]) == 1
-    assert "covington: no sentence has part-of-speech tags" in capsys.readouterr().err
+    assert "covington: no sentence has a part-of-speech tag that this model knows" in capsys.readouterr().err
     assert sum(batch.num_rows for batch in covington.read_sentences(tmp_path / output)) == 2
+    (tmp_path / "in.conllu").write_text(2 * word.format("VBP"))
+    assert main([*call, "--overwrite"]) == 1
+    assert "2 of 2 words have a tag in UPOS that the model does not know" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("output", ["parsed.parquet", "parsed"])
+def test_columns_that_are_missing_or_left_out_are_told(
+    output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pa.table(
+        {
+            "tokens": [["Dogs", "bark"], ["Go"]],
+            "upos": [["NOUN", "VERB"], ["VERB"]],
+            "xpos": [["NNS", "VBP"], ["VB"]],
+            "doc_id": [1, 2],
+            "language": ["en", "en"],
+        }
+    )
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=1)
+    call = ["parse", str(tmp_path / "in.parquet"), "-o", str(tmp_path / output), "--json"]
+    assert main([*call]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["statistics"]["filled"] == {"upos": 3, "xpos": 3, "feats": 0, "lemmas": 0}
+    assert summary["statistics"]["unknown"] == {"upos": 0, "xpos": 0}
+    assert summary["left_out"] == ["doc_id", "language"]
+    assert summary["model"] == Parser.load(models.DEFAULT).checksum
+    assert summary["version"] == covington.__version__
+    assert main([*call[:-1], "--overwrite"]) == 0
+    told = capsys.readouterr().err
+    assert "no word has FEATS or LEMMA, which the model has learnt from" in told
+    assert f"--model {models.PLAIN} needs UPOS alone" in told
+    assert "2 columns of the input left out, but source and position tell the row: doc_id, language" in told
+    assert main([*call[:-1], "--overwrite", "--model", models.PLAIN]) == 0
+    assert "no word has" not in capsys.readouterr().err
 
 
 def test_a_folder_that_is_not_empty_is_refused(corpus: Path, small_model: str, tmp_path: Path) -> None:
