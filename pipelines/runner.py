@@ -27,6 +27,7 @@ from apache_beam.options.pipeline_options import (
     StandardOptions,
     WorkerOptions,
 )
+from apache_beam.options.pipeline_options_validator import PipelineOptionsValidator
 
 from covington import errors
 from covington.errors import CovingtonError, JobError, OptionError, WorkerLostError
@@ -39,6 +40,9 @@ LOCAL_RUNNERS = frozenset(
 )
 
 _LOOKS_EVERY = 10  # milliseconds
+_PATIENCE = 10.0  # seconds, for an engine to be told that nobody waits any longer
+_NO_PROXY = "no_grpc_proxy"  # the variable that gRPC looks at first, in small letters alone
+_HERE = ("localhost", "127.0.0.1", "::1")
 
 _WHILE_RUNNING = re.compile(r" \[while running '.*?'\]$")
 _RAISED = re.compile(r"^covington\.errors\.(\w+): (.+?)(?: \[while running '.*?'\])?$", re.MULTILINE)
@@ -78,7 +82,10 @@ class Runner:
     @property
     def is_local(self) -> bool:
         name = PipelineOptions(list(self.flags)).view_as(StandardOptions).runner
-        return name is None or name.rpartition(".")[2].lower() in LOCAL_RUNNERS
+        name = name and name.rpartition(".")[2].lower()
+        return (
+            name is None or name in LOCAL_RUNNERS or f"{name}runner" in LOCAL_RUNNERS
+        )  # as Beam completes it
 
     def check(self) -> None:
         """Refuse options that neither covington nor Beam knows, before anything is read."""
@@ -100,16 +107,21 @@ class Runner:
             workers = options.view_as(DirectOptions).direct_num_workers
             if workers < 0:
                 raise OptionError(f"--direct_num_workers must be 0 or more, not {workers}")
-            return
         name = options.view_as(StandardOptions).runner
         try:
-            beam.runners.runner.create_runner(name)
+            runner = _local_runner(options) if self.is_local else beam.runners.runner.create_runner(name)
+            complaints = PipelineOptionsValidator(options, runner).validate()
         except Exception as error:
             raise OptionError(f"Beam cannot use the runner {name}: {str(error).splitlines()[0]}") from None
+        if complaints:
+            raise OptionError("; ".join(" ".join(one.split()) for one in complaints))
 
     def run(self, build: Callable[[beam.Pipeline], object]) -> None:
         """Build the graph, run it to its end, and turn what went wrong into one sentence."""
-        _set_logging(self.verbose)
+        _without_proxy()
+        if self.verbose:
+            logging.basicConfig(level=logging.INFO)
+            logging.getLogger("apache_beam").setLevel(logging.INFO)
         options = self.options
         if not self.verbose:
             # the Java engines read this option too, and know no level above ERROR
@@ -123,7 +135,7 @@ class Runner:
                 if self.is_local and mode == "multi_processing":
                     _run_watched(pipeline)
                 else:
-                    _run(pipeline)
+                    _run(pipeline, self.is_local)
         except Exception as error:
             if _STOPPED.search(str(error)):
                 raise KeyboardInterrupt from None  # in a worker that is a thread of this process
@@ -157,11 +169,28 @@ def understood(error: BaseException) -> CovingtonError:
     return JobError(f"the job failed: {plain} (-v shows the whole story)")
 
 
-def _run(pipeline: beam.Pipeline) -> None:
+def _run(pipeline: beam.Pipeline, is_local: bool = True) -> None:
     result = pipeline.run()
-    state = result.wait_until_finish()
+    try:
+        state = result.wait_until_finish()
+    except KeyboardInterrupt:
+        if not is_local:
+            briefly(result.cancel)
+        raise
     if state is not None and state != "DONE":
         raise JobError(f"the job ended in the state {state}")
+
+
+def briefly(work: Callable[[], object]) -> None:
+    """Do something that may fail, or not answer, while nobody has time to wait."""
+
+    def attempt() -> None:
+        with contextlib.suppress(Exception):
+            work()
+
+    thread = threading.Thread(target=attempt, daemon=True)
+    thread.start()
+    thread.join(_PATIENCE)
 
 
 def _run_watched(pipeline: beam.Pipeline) -> None:
@@ -279,22 +308,24 @@ def _given(flags: Sequence[str], name: str) -> bool:
     return any(flag == f"--{name}" or flag.startswith(f"--{name}=") for flag in flags)
 
 
-def _set_logging(verbose: bool) -> None:
-    """Beam tells much that is of no use to who parses a corpus; -v lets it speak."""
-    if verbose:
-        logging.basicConfig(level=logging.INFO)
-    logging.getLogger().setLevel(logging.INFO if verbose else logging.CRITICAL)
-    logging.getLogger("apache_beam").setLevel(logging.INFO if verbose else logging.CRITICAL)
+def _without_proxy() -> None:
+    """Workers talk to this process by way of localhost, which gRPC would look for behind a proxy of the network."""
+    given = os.environ.get(_NO_PROXY) or os.environ.get("no_proxy") or ""
+    os.environ[_NO_PROXY] = ",".join(dict.fromkeys([*filter(None, given.split(",")), *_HERE]))
 
 
 @_Together
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Beam's workers print tracebacks on the standard error of this process and of its children.
+    """Beam's workers log, and print tracebacks on the standard error of this process and of its children.
 
-    What they have to say comes back with the job's own error. Some of them find out only when the job is over that it
-    is, and nobody needs to read that either.
+    What they have to say comes back with the job's own error, and the rest is of no use to who parses a corpus (-v lets
+    Beam speak). Some of them find out only when the job is over that it is, and nobody needs to read that either.
     """
+    everybody = logging.getLogger()
+    before = everybody.level
+    everybody.setLevel(logging.CRITICAL)
+    logging.getLogger("apache_beam").setLevel(logging.CRITICAL)  # for good: this is of those who are late
     from apache_beam.runners.worker import sdk_worker
 
     sdk_worker.print = _say_nothing
@@ -306,6 +337,7 @@ def _silence() -> Iterator[None]:
             os.dup2(_nowhere().fileno(), 2)
             yield
     finally:
+        everybody.setLevel(before)
         _let_go_of().update(set(threading.enumerate()) - others)
         os.dup2(kept, 2)
         os.close(kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import logging
 import os
 import sys
@@ -56,8 +57,11 @@ def prepare(arguments: argparse.Namespace) -> None:
 def finished(job: Callable[[], Result], clean_up: Callable[[], object] = lambda: None) -> Result:
     """Run a job; if it is stopped or loses a worker, say so and end this process at once.
 
-    Beam's threads would keep it alive for ever, or bring it down while it waits for them.
+    Beam's threads would keep it alive for ever, or bring it down while it waits for them. What Beam has
+    started, as a job server, ends before.
     """
+    from covington.pipelines.runner import briefly
+
     try:
         return job()
     except WorkerLostError as error:
@@ -67,4 +71,5 @@ def finished(job: Callable[[], Result], clean_up: Callable[[], object] = lambda:
     except KeyboardInterrupt as error:
         clean_up()
         print("covington: stopped", file=sys.stderr, flush=True)
+        briefly(atexit._run_exitfuncs)
         os._exit(exit_code(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import queue
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from apache_beam.runners.worker import statesampler
 from apache_beam.runners.worker.sdk_worker import SdkHarness
 
-from covington.errors import JobError
+from covington.errors import JobError, OptionError
 from covington.pipelines import runner
 from covington.pipelines.runner import Runner
 
@@ -76,6 +77,70 @@ thread.join()
 def test_other_threads_are_heard() -> None:
     done = subprocess.run([sys.executable, "-c", OTHER_THREAD], capture_output=True, text=True, check=True)
     assert "RuntimeError: heard" in done.stderr
+
+
+def test_a_proxy_of_the_network_is_not_asked_for_this_machine() -> None:
+    """gRPC would look for localhost behind it, and Beam would wait for a minute, in vain."""
+    proxy = {
+        "http_proxy": "http://127.0.0.1:9",
+        "https_proxy": "http://127.0.0.1:9",
+        "no_proxy": "example.org",
+    }
+    program = """
+import os
+import apache_beam as beam
+from covington.pipelines.runner import Runner
+
+Runner(threads=2).run(lambda pipeline: pipeline | beam.Create([1]))
+print(os.environ["no_grpc_proxy"])
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=os.environ | proxy, capture_output=True, text=True, check=True)
+    assert done.stdout == "example.org,localhost,127.0.0.1,::1\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["DirectRunner", "direct", "Direct", "apache_beam.runners.DirectRunner", "fnapi"]
+)
+def test_all_names_of_the_local_runner_mean_it(name: str) -> None:
+    assert Runner(("--runner", name)).is_local
+    assert not Runner(("--runner", "Prism")).is_local
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--runner=FlinkRunner", "--environment_type=PROCESS"), "process_command"),
+        (("--runner=PortableRunner", "--environment_type=EXTERNAL"), "external_service_address"),
+        (("--type_check_additional=everything",), "type_check_additional|everything"),
+    ],
+)
+def test_what_beam_itself_refuses_is_one_sentence(flags: tuple[str, ...], message: str) -> None:
+    with pytest.raises(OptionError, match=message) as caught:
+        Runner(flags).check()
+    assert "\n" not in str(caught.value)
+
+
+def test_the_logs_of_others_go_on() -> None:
+    everybody = logging.getLogger()
+    before = everybody.level
+    everybody.setLevel(logging.INFO)
+    try:
+        Runner(threads=1).run(lambda pipeline: pipeline | beam.Create([1]))
+        assert everybody.level == logging.INFO
+    finally:
+        everybody.setLevel(before)
+
+
+def test_who_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_PATIENCE", 0.01)
+    never, done = threading.Event(), threading.Event()
+    runner.briefly(never.wait)
+    runner.briefly(_fail)
+    monkeypatch.setattr(runner, "_PATIENCE", 60)
+    runner.briefly(done.set)
+    assert done.is_set()
+    never.set()
 
 
 def test_two_jobs_at_a_time_leave_all_as_it_was() -> None:
