@@ -34,6 +34,7 @@ from covington.errors import CovingtonError, DataError, JobError, ModelError, Op
 from covington.evaluation import Counts, count
 from covington.freezing import freeze
 from covington.listing import keep_apart
+from covington.machine import cores
 from covington.mixing import mix
 from covington.options import MIXING, TrainingOptions
 from covington.parser import Parser
@@ -311,6 +312,7 @@ class Training:
                 self._freeze(self._weights_before(best + 1), records[-1], self.model)
         kept = told(records[best - 1])
         write_json(join(self.folder, "kept.json"), kept)
+        _let_go()
         return kept
 
     def finish(self) -> dict[str, Any]:
@@ -318,10 +320,6 @@ class Training:
         self.check_job()
         kept: dict[str, Any] = read_json(join(self.folder, "kept.json"))
         self._clear()
-        with _resident.lock:
-            _resident.weights = None
-            _resident.spare.clear()
-        prepared.cache_clear()
         return kept
 
     def has_stopped(self, epoch: int) -> bool:
@@ -476,6 +474,14 @@ class Training:
         }
 
 
+def _let_go() -> None:
+    """Free what this process holds of trainings; who goes on with one reads it again."""
+    with _resident.lock:
+        _resident.weights = None
+        _resident.spare.clear()
+    prepared.cache_clear()
+
+
 def told(record: dict[str, Any]) -> dict[str, Any]:
     """The facts about an epoch that are of interest to others."""
     return {name: fact for name, fact in record.items() if name not in ("weights", "changes")}
@@ -513,5 +519,5 @@ def dealt(batches: Iterator[pa.RecordBatch], shard: int, shards: int) -> Iterato
 def dev_scores(model: str, dev: tuple[str, ...]) -> dict[str, float]:
     """UAS and LAS of a model on dev data, in percent."""
     parser = Parser.load(model)
-    total = Counts.sum(count(gold, parser.parse(gold)) for gold in read_all(dev))
+    total = Counts.sum(count(gold, parser.parse(gold, threads=cores())) for gold in read_all(dev))
     return {f"dev_{name}": score for name, score in total.attachment_scores.items()}

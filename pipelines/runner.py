@@ -103,6 +103,8 @@ class Runner:
         if unknown and self.is_local:
             raise OptionError(f"unrecognized arguments: {' '.join(unknown)}")
         options = PipelineOptions(list(self.flags))
+        if self.threads and (not self.is_local or _given(self.flags, "direct_num_workers")):
+            raise OptionError("--threads and another runner, or --direct_num_workers, do not go together")
         if self.is_local:
             workers = options.view_as(DirectOptions).direct_num_workers
             if workers < 0:

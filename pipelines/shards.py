@@ -94,7 +94,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(self)} | {
-            "statistics": asdict(self.statistics) if self.statistics else {},
+            "statistics": _told(self.statistics) if self.statistics else {},
             "left_out": sorted(self.left_out),
         }
 
@@ -103,6 +103,11 @@ class Report:
         found = {one.name: values[one.name] for one in fields(Report)}
         statistics = Statistics(**found["statistics"]) if found["statistics"] else None
         return Report(**found | {"statistics": statistics, "left_out": frozenset(found["left_out"])})
+
+
+def _told(statistics: Statistics) -> dict[str, Any]:
+    """All that is counted without gold trees."""
+    return {name: value for name, value in asdict(statistics).items() if not name.startswith("repairs_")}
 
 
 def _sum(one: Statistics | None, other: Statistics | None) -> Statistics | None:

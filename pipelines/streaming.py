@@ -158,13 +158,13 @@ class ParseStream:
             put(write, self.output)
 
     def _in_order(self, jobs: Iterator[Job]) -> Iterator[Done]:
-        """Results in the order of the jobs, with a few of them under way at any time."""
+        """Results in the order of the jobs, each as soon as it may come, with a few under way at any time."""
         with ThreadPoolExecutor(self.threads) as pool:
             waiting: deque[Future[Done]] = deque()
             try:
                 for job in jobs:
                     waiting.append(pool.submit(self._done, job))
-                    if len(waiting) > 2 * self.threads:
+                    while waiting and (len(waiting) > 2 * self.threads or waiting[0].done()):
                         yield waiting.popleft().result()
                 while waiting:
                     yield waiting.popleft().result()

@@ -83,7 +83,8 @@ class ParseSentences(beam.PTransform):  # type: ignore[misc]
     """A PCollection of Shard → the same shards with heads and relations filled in.
 
     The model is the name of a bundled one, a path or a URI. Only its name and checksum travel; every worker
-    process loads the file once, and all its threads share it.
+    process loads the file once, and all its threads share it. Counters of the namespace `covington` say how many
+    `transitions` there were, and how many were `non_monotonic`.
 
     >>> import apache_beam as beam
     >>> from covington import models
@@ -113,8 +114,7 @@ class _Parse(beam.DoFn):  # type: ignore[misc]
         self._model, self._options = model, options
         self._shared = Shared()
         self._counters = {
-            name: beam.metrics.Metrics.counter("covington", name)
-            for name in ("sentences", "tokens", "rejects", "transitions", "non_monotonic")
+            name: beam.metrics.Metrics.counter("covington", name) for name in ("transitions", "non_monotonic")
         }
 
     def setup(self) -> None:
@@ -123,9 +123,6 @@ class _Parse(beam.DoFn):  # type: ignore[misc]
     def process(self, shard: Shard) -> Iterator[Shard]:
         parsed = parse_shard(shard, self._loaded.parser, self._options)
         assert parsed.statistics is not None
-        self._counters["sentences"].inc(parsed.sentences.num_rows)
-        self._counters["tokens"].inc(parsed.statistics.tokens)
-        self._counters["rejects"].inc(parsed.rejects.num_rows)
         self._counters["transitions"].inc(parsed.statistics.transitions)
         self._counters["non_monotonic"].inc(parsed.statistics.non_monotonic)
         yield parsed
@@ -145,7 +142,8 @@ class WriteSentences(beam.PTransform):  # type: ignore[misc]
     The names and bytes of the files depend on the shards alone. Files are written in `_work` and
     renamed when they are complete, so whoever looks at the folder never sees half of one; a shard
     that is written twice, because a worker was lost, is the same both times. `_summary.json` comes
-    last, when all shards are there. A folder with the results of another job is refused.
+    last, when all shards are there. A folder with the results of another job is refused. The counters `sentences`,
+    `tokens` and `rejects` are of what was written.
 
     >>> import tempfile
     >>> import apache_beam as beam
@@ -176,11 +174,19 @@ class WriteSentences(beam.PTransform):  # type: ignore[misc]
         take_folder(shards.pipeline, self.folder)
         report = (
             shards
-            | "WriteShards" >> beam.Map(write_shard, self.folder, self.format, self.job, self.strict)
+            | "WriteShards" >> beam.Map(_written, self.folder, self.format, self.job, self.strict)
             | "InOneWindow" >> beam.WindowInto(beam.window.GlobalWindows())
             | "AddUp" >> beam.CombineGlobally(Report.sum)
         )
         return report if self.job is not None else report | "Close" >> beam.Map(close_folder, self.folder)
+
+
+def _written(shard: Shard, folder: str, format: str, job: str | None, strict: bool) -> Report:
+    """Write one shard, and count what was written."""
+    report = write_shard(shard, folder, format, job, strict)
+    for name in ("sentences", "tokens", "rejects"):
+        beam.metrics.Metrics.counter("covington", name).inc(getattr(report, name))
+    return report
 
 
 def take_folder(pipeline: beam.Pipeline | beam.pvalue.PBegin, folder: str) -> None:

@@ -138,6 +138,15 @@ def test_a_trace_ends_in_the_tree_that_the_parser_gives(
     assert judged == {"gold", "wrong"}
 
 
+def test_what_comes_after_the_sentence_is_not_looked_at(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (folder / "system.conllu").read_text(encoding="utf-8")
+    (folder / "broken.conllu").write_text(text * 500 + "1\tno\tcolumns\n\n", encoding="utf-8")
+    assert main(["draw", str(folder / "broken.conllu"), "--sent-id", "s5"]) == 0
+    assert capsys.readouterr().out.startswith("# s5\n")
+
+
 def test_what_there_is_nothing_to_draw_of_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gold = str(folder / "gold.conllu")
     assert main(["draw", gold, "--gold", gold, "--errors"]) == 0
@@ -145,4 +154,6 @@ def test_what_there_is_nothing_to_draw_of_is_told(folder: Path, capsys: pytest.C
     assert main(["draw", gold, "--sent-id", "s1", "--sent-id", "nobody"]) == 1
     assert "no sentence with id nobody to draw" in capsys.readouterr().err
     assert main(["draw", gold, "--limit", "1", "-o", str(folder / "one.svg")]) == 0
-    assert "--sent-id chooses another" in capsys.readouterr().err
+    assert (
+        f"drew the first tree to {folder / 'one.svg'}; --sent-id ID draws another" in capsys.readouterr().err
+    )

@@ -7,6 +7,8 @@ import os
 import pty
 import struct
 import termios
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,9 @@ import covington
 from covington import models
 from covington.parquet import write_parquet
 from covington.parser import Parser
-from covington.pipelines.streaming import ParseStream
+from covington.pipelines.shards import Shard
+from covington.pipelines.streaming import Job, ParseStream
+from covington.pipelines.work import parse_text
 from covington.progress import Progress
 
 
@@ -42,6 +46,23 @@ class _Noted(Progress):
 
     def add(self, tokens: int, fraction: float | None = None) -> None:
         self.__dict__.setdefault("fractions", []).append(fraction)
+
+
+def test_a_stream_gives_what_is_ready() -> None:
+    """However many threads there are: what comes after may be long in coming, as from a tagger."""
+    stream = ParseStream(["-"], "-", threads=16)
+    shard = Shard(0, 0, *parse_text(models.sample().read_bytes(), "-", 0, 1), 42)
+    asked: list[int] = []
+
+    def jobs() -> Iterator[Job]:
+        for number in range(20):
+            asked.append(number)
+            yield Job(lambda: shard, number)
+            time.sleep(0.02)
+
+    found = stream._in_order(jobs())
+    assert next(found).read == 0 and len(asked) < 20
+    assert [done.read for done in found] == [*range(1, 20)]
 
 
 @pytest.mark.parametrize("kind", ["conllu", "parquet"])

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from covington import drawing, drawing_text, report
 from covington.alignment import align
 from covington.errors import DataError, OptionError
-from covington.progress import many
 from covington.reading import read_in_order
 from covington.trees import Tree, trees
 
@@ -23,6 +22,8 @@ EXAMPLE = (
     "  covington draw parsed.conllu --sent-id s-12\n"
     "  covington draw parsed.conllu --gold gold.conllu --limit 20 -o trees.html"
 )
+
+_IN_TEXT, _IN_PAGE = 10, 100  # trees that are drawn if nobody says how many
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,19 +33,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sent-id", action="append", metavar="ID", help="draw this sentence (may be repeated)"
     )
     parser.add_argument("--errors", action="store_true", help="only sentences that differ from gold")
-    parser.add_argument("--limit", type=int, default=10, help="draw at most so many (%(default)s)")
+    parser.add_argument(
+        "--limit",
+        type=int,
+        metavar="N",
+        help=f"draw at most so many ({_IN_TEXT} as text, {_IN_PAGE} in a page)",
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="a file ending in .svg (one tree) or .html")
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.errors and not arguments.gold:
         raise OptionError("--errors needs --gold")
-    if arguments.limit < 1:
+    if arguments.limit is not None and arguments.limit < 1:
         raise OptionError(f"--limit must be at least 1, not {arguments.limit}")
     output = arguments.output
     if output is not None and not output.endswith((".svg", ".html")):
         raise OptionError(f"{output}: draw writes .svg and .html")
-    limit = 1 if output is not None and output.endswith(".svg") else arguments.limit
+    usual = _IN_TEXT if output is None else _IN_PAGE
+    limit = 1 if output is not None and output.endswith(".svg") else arguments.limit or usual
     wanted = dict.fromkeys(arguments.sent_id or ())  # ids that were not met yet
     found = chosen_trees(arguments, wanted)
     chosen = list(itertools.islice(found, limit))
@@ -63,8 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         report.write(output, drawing.html(chosen))
     if more:
-        hint = "--sent-id chooses another" if output and output.endswith(".svg") else "--limit draws more"
-        print(f"{many(len(chosen), 'tree')} of several: {hint}", file=sys.stderr)
+        first = "the first tree" if len(chosen) == 1 else f"the first {len(chosen):,} trees"
+        place = "" if output is None else f" to {output}"
+        hint = "--sent-id ID draws another" if limit == 1 else "--limit N draws more"
+        print(f"drew {first}{place}; {hint}", file=sys.stderr)
     return 0
 
 
@@ -76,9 +85,10 @@ def chosen_trees(
         if arguments.sent_id and tree.sent_id not in arguments.sent_id:
             continue
         wanted.pop(tree.sent_id or "", None)
-        if arguments.errors and gold is not None and _same(tree, gold):
-            continue
-        yield tree, gold
+        if not (arguments.errors and gold is not None and _same(tree, gold)):
+            yield tree, gold
+        if arguments.sent_id and not wanted:
+            return
 
 
 def _pairs(path: str, gold: str | None) -> Iterator[tuple[Tree, Tree | None]]:

@@ -98,7 +98,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " their updates; geometric: what few shards have changed keeps more of it (%(default)s)",
     )
     group.add_argument(
-        "--threads", type=int, default=0, metavar="N", help="threads on this machine (0: one per core)"
+        "--threads",
+        type=int,
+        default=0,
+        metavar="N",
+        help="shards that this machine learns at a time (0: one per core)",
     )
     parser.add_argument(
         "--overwrite",
@@ -115,6 +119,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.threads < 0:
         raise OptionError(f"--threads must be 0 (one per core) or more, not {arguments.threads}")
+    if arguments.threads > 1 and arguments.shards == 1:
+        raise OptionError("one shard is learnt by one thread: --threads needs --shards")
     work = Training(
         inputs=tuple(arguments.inputs),
         model=arguments.output,

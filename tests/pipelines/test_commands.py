@@ -98,6 +98,16 @@ WRONG_CALLS = [
     ),
     (["parse", "{sample}", "-o", "{out}", "--direct_num_workers", "x"], "invalid int value"),
     (["parse", "{sample}", "-o", "{out}", "--threads", "-1"], "must be 0 (one per core) or more"),
+    (
+        ["parse", "{sample}", "-o", "{out}", "--threads", "2", "--direct_num_workers", "2"],
+        "do not go together",
+    ),
+    (["parse", "{sample}", "-o", "{out}", "--threads", "2", "--runner", "PrismRunner"], "do not go together"),
+    (["train", "{sample}", "-o", "{out}", "--threads", "2"], "--threads needs --shards"),
+    (
+        ["train", "{sample}", "-o", "{out}", "--without", "upos"],
+        "what can be left out is xpos, feats, lemmas",
+    ),
     (["parse", "{sample}", "-o", "{out}.conllu", "--runner", "DirectRunner"], "needs a folder"),
     (["parse", "-", "-o", "{out}"], "standard input can only be parsed to one file"),
     (["parse", "{sample}", "-o", "{out}", "--max-length", "0"], "max_length must be at least 1"),

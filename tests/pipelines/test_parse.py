@@ -196,6 +196,35 @@ def test_columns_that_are_missing_or_left_out_are_told(
     assert "no word has" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("format", ["parquet", "conllu"])
+def test_counters_are_those_of_the_summary(
+    format: str, corpus: Path, small_model: str, tmp_path: Path
+) -> None:
+    """Also where CoNLL-U cannot hold what was parsed."""
+    table = pa.table({"tokens": [["a\tb", "c"], ["d"]], "upos": [["X", "X"], ["X"]]})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    pipeline = beam.Pipeline(runner="FnApiRunner")
+    reports = (
+        pipeline
+        | ReadSentences([str(corpus / "c.conllu"), str(tmp_path / "rows.parquet")])
+        | ParseSentences(small_model)
+        | WriteSentences(str(tmp_path / "out"), format)
+    )
+    _ = reports
+    result = pipeline.run()
+    result.wait_until_finish()
+    found = {one.key.metric.name: one.committed for one in result.metrics().query()["counters"]}
+    summary = json.loads((tmp_path / "out" / "_summary.json").read_text())
+    wanted = {name: summary[name] for name in ("sentences", "tokens", "rejects")}
+    wanted |= {
+        "non_monotonic": summary["statistics"]["non_monotonic"],
+        "transitions": sum(
+            summary["statistics"][name] for name in ("shift", "no_arc", "left_arc", "right_arc")
+        ),
+    }
+    assert {name: found[name] for name in wanted} == wanted
+
+
 def test_a_folder_that_is_not_empty_is_refused(corpus: Path, small_model: str, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("precious")
     (tmp_path / "shard-00000-of-00009.parquet").write_text("of an earlier job")

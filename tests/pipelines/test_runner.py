@@ -94,8 +94,9 @@ from covington.pipelines.runner import Runner
 Runner(threads=2).run(lambda pipeline: pipeline | beam.Create([1]))
 print(os.environ["no_grpc_proxy"])
 """
+    others = {name: value for name, value in os.environ.items() if name != "no_grpc_proxy"}
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, env=os.environ | proxy, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=others | proxy, capture_output=True, text=True, check=True)
     assert done.stdout == "example.org,localhost,127.0.0.1,::1\n"
 
 

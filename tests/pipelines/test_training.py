@@ -247,6 +247,14 @@ def test_weights_that_are_not_those_of_the_record(tmp_path: Path, monkeypatch: p
         train(tmp_path / "model", shards=3)
 
 
+def test_what_a_training_holds_is_free_when_it_is_over(tmp_path: Path) -> None:
+    """Also where nobody takes its folder away, as in a pipeline of one's own."""
+    with beam.Pipeline(runner="FnApiRunner") as pipeline:
+        _ = pipeline | TrainParser(Training((SAMPLE,), str(tmp_path / "model"), options=OPTIONS, shards=2))
+    assert epochs._resident.weights is None and not epochs._resident.spare
+    assert epochs.prepared.cache_info().currsize == 0
+
+
 @pytest.mark.parametrize("runner", [None, ONE])
 def test_early_stopping_and_the_best_epoch(
     runner: Runner | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
