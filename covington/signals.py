@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
+_PATIENCE = 10.0  # seconds
 _ALSO = ("SIGTERM", "SIGHUP")  # by name: not every system has both
 
 
@@ -38,6 +39,18 @@ def stopping() -> Iterator[None]:
 def exit_code(error: KeyboardInterrupt) -> int:
     """As shells tell it: 128 and the number of the signal."""
     return 128 + int(error.number if isinstance(error, StoppedError) else signal.SIGINT)
+
+
+def briefly(work: Callable[[], object]) -> None:
+    """Do something that may fail, or not answer, while nobody has time to wait."""
+
+    def attempt() -> None:
+        with contextlib.suppress(Exception):
+            work()
+
+    thread = threading.Thread(target=attempt, daemon=True)
+    thread.start()
+    thread.join(_PATIENCE)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

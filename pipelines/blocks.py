@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import pyarrow.parquet as pq
@@ -34,7 +34,7 @@ _BLANK = re.compile(rb"[ \t\r\n]*")
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of an input that one worker can count: a byte range, a row group, or a whole compressed file."""
+    """A part of an input that one worker can count: a byte range, some row groups, or a whole compressed file."""
 
     file: InputFile
     kind: str  # "conllu", "parquet" or a compression
@@ -53,6 +53,7 @@ class Count(NamedTuple):
     sentences: int
     lines: int
     endless: bool = False  # no sentence, but a stretch that was passed over
+    step: int = 0  # how many rows of the row group are read at a time
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class Block:
     line: int
     sentences: int
     endless: bool = False
+    step: int = 0
 
     @property
     def source(self) -> str:
@@ -84,7 +86,9 @@ def cut(file: InputFile, block_bytes: int = BLOCK_BYTES) -> list[Piece]:
         with readable(file.path), open_raw(file.path) as raw:
             found = pq.ParquetFile(raw)
             groups, others = found.metadata.num_row_groups, left_out(found.schema_arrow)
-        return [Piece(file, kind, group, group + 1, others) for group in range(groups)]
+        return [
+            Piece(file, kind, 0, groups, others)
+        ]  # a footer has all of them: to read it takes longer than to count
     if kind != "conllu":
         return [Piece(file, kind, 0, file.size)]
     starts = range(0, file.size, block_bytes)
@@ -101,17 +105,23 @@ def count(piece: Piece, block_bytes: int = BLOCK_BYTES) -> Iterator[Count]:
     if piece.kind == "parquet":
         with readable(piece.file.path), open_raw(piece.file.path) as raw:
             metadata = pq.ParquetFile(raw).metadata
-            rows = metadata.row_group(piece.start).num_rows
-            step = rows_at_a_time(raw, metadata, piece.file.name, BLOCK_ROWS, [piece.start])
-        for part, start in enumerate(range(0, rows, step)):
-            end = min(start + step, rows)
-            yield Count(piece, part, start, end, end - start, 0)
+            for group in range(piece.start, piece.end):
+                step = rows_at_a_time(raw, metadata, piece.file.name, BLOCK_ROWS, [group])
+                one = replace(piece, start=group, end=group + 1)
+                yield from _counted_rows(one, metadata.row_group(group).num_rows, step)
     elif piece.kind == "conllu":
         first = boundary(piece.file, piece.start, piece.end)
         if first is not None:
             yield from _counted_text(piece, first, boundary(piece.file, piece.end), block_bytes)
     else:
         yield from _counted(piece, decompressed_blocks(piece, block_bytes))
+
+
+def _counted_rows(group: Piece, rows: int, step: int) -> Iterator[Count]:
+    """The blocks of one row group."""
+    for part, start in enumerate(range(0, rows, step)):
+        end = min(start + step, rows)
+        yield Count(group, part, start, end, end - start, 0, step=step)
 
 
 def _counted_text(piece: Piece, start: int, end: int | None, block_bytes: int) -> Iterator[Count]:
@@ -159,6 +169,7 @@ def number(counts: Iterable[Count]) -> list[Block]:
                 line,
                 one.sentences,
                 one.endless,
+                one.step,
             )
         )
         position += one.sentences

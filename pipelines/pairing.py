@@ -61,28 +61,31 @@ class Stretch(NamedTuple):
 
 def outlines(piece: Piece, block_bytes: int = BLOCK_BYTES) -> Iterator[Outline]:
     """The outline of every block of a piece."""
-    places = _places(piece) if piece.kind == "parquet" else None
-    for count in blocks.count(piece, block_bytes):
-        if places is None:
-            yield Outline(count, None)
-        else:
-            sources, positions = places
-            rows = slice(count.start, count.end)
-            yield Outline(count, _spans(sources[rows], positions[rows]))
-
-
-def _places(piece: Piece) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]] | None:
-    """The columns source and position of a row group, if it has both and they are complete."""
-    names = ["source", "position"]
+    counts = blocks.count(piece, block_bytes)
+    if piece.kind != "parquet":
+        yield from (Outline(count, None) for count in counts)
+        return
     with readable(piece.file.path), open_raw(piece.file.path) as raw:
         file = pq.ParquetFile(raw)
-        if any(file.schema_arrow.names.count(name) != 1 for name in names):
-            return None
-        table = file.read_row_group(piece.start, columns=names, use_threads=False)
-        if table.column("source").null_count or table.column("position").null_count:
-            return None
-        sources: list[str] = table.column("source").cast(pa.string()).to_pylist()
-        return sources, table.column("position").cast(pa.int64()).to_numpy()
+        for group, of_group in groupby(counts, key=lambda count: count.piece):
+            places = _places(file, group.start)
+            for count in of_group:
+                rows = slice(count.start, count.end)
+                yield Outline(count, places and _spans(places[0][rows], places[1][rows]))
+
+
+def _places(
+    file: pq.ParquetFile, group: int
+) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]] | None:
+    """The columns source and position of a row group, if it has both and they are complete."""
+    names = ["source", "position"]
+    if any(file.schema_arrow.names.count(name) != 1 for name in names):
+        return None
+    table = file.read_row_group(group, columns=names, use_threads=False)
+    if table.column("source").null_count or table.column("position").null_count:
+        return None
+    sources: list[str] = table.column("source").cast(pa.string()).to_pylist()
+    return sources, table.column("position").cast(pa.int64()).to_numpy()
 
 
 def _spans(sources: list[str], positions: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[Span, ...]:

@@ -32,6 +32,7 @@ from apache_beam.options.pipeline_options_validator import PipelineOptionsValida
 from covington import errors
 from covington.errors import CovingtonError, JobError, OptionError, WorkerLostError
 from covington.machine import cores
+from covington.signals import briefly
 
 # Beam's own DirectRunner tries Prism first, a binary that it fetches from the network; these names
 # mean the runner inside this process instead, which is the one that reads --direct_* options.
@@ -40,7 +41,6 @@ LOCAL_RUNNERS = frozenset(
 )
 
 _LOOKS_EVERY = 10  # milliseconds
-_PATIENCE = 10.0  # seconds, for an engine to be told that nobody waits any longer
 _NO_PROXY = "no_grpc_proxy"  # the variable that gRPC looks at first, in small letters alone
 _HERE = ("localhost", "127.0.0.1", "::1")
 
@@ -181,18 +181,6 @@ def _run(pipeline: beam.Pipeline, is_local: bool = True) -> None:
         raise
     if state is not None and state != "DONE":
         raise JobError(f"the job ended in the state {state}")
-
-
-def briefly(work: Callable[[], object]) -> None:
-    """Do something that may fail, or not answer, while nobody has time to wait."""
-
-    def attempt() -> None:
-        with contextlib.suppress(Exception):
-            work()
-
-    thread = threading.Thread(target=attempt, daemon=True)
-    thread.start()
-    thread.join(_PATIENCE)
 
 
 def _run_watched(pipeline: beam.Pipeline) -> None:

@@ -18,7 +18,7 @@ from covington.errors import CovingtonError, DataError, OptionError
 from covington.listing import within
 from covington.parser import Parser, Statistics
 from covington.pipelines import blocks
-from covington.pipelines.blocks import BLOCK_BYTES, BLOCK_ROWS, Block, Count
+from covington.pipelines.blocks import BLOCK_BYTES, Block, Count
 from covington.pipelines.shards import Report, Shard
 from covington.pipelines.storage import (
     facts,
@@ -113,7 +113,8 @@ def _read_rows(task: Task) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
     wanted = {block.part: block for block in task}
     last = max(wanted)
     with readable(piece.file.path), open_raw(piece.file.path) as raw:
-        for part, batch in enumerate(parquet.rows(raw, piece.file.name, BLOCK_ROWS, [piece.start])):
+        found = parquet.rows(raw, piece.file.name, task[0].step, [piece.start], is_checked=True)
+        for part, batch in enumerate(found):
             block = wanted.get(part)
             if block is not None:
                 good, bad = parquet.sound_rows(batch, piece.file.name, block.position)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from covington.errors import WorkerLostError
-from covington.signals import exit_code
+from covington.signals import briefly, exit_code
 
 Result = TypeVar("Result")
 
@@ -60,8 +60,6 @@ def finished(job: Callable[[], Result], clean_up: Callable[[], object] = lambda:
     Beam's threads would keep it alive for ever, or bring it down while it waits for them. What Beam has
     started, as a job server, ends before.
     """
-    from covington.pipelines.runner import briefly
-
     try:
         return job()
     except WorkerLostError as error:

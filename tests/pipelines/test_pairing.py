@@ -124,8 +124,7 @@ def test_rows_that_do_not_say_where_they_stand_are_in_order(
 
 def test_a_large_row_group_is_several_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each with its own rows of the columns that say where they stand."""
-    for module in (blocks, work):
-        monkeypatch.setattr(module, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 7)
     order = list(range(SENTENCES))
     random.Random(1).shuffle(order)
     path = in_pieces(batch_of(SYSTEM), [order], tmp_path / "one")
@@ -137,13 +136,12 @@ def test_a_large_row_group_is_several_blocks(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_large_row_group_in_order_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (blocks, work):
-        monkeypatch.setattr(module, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 7)
     path = in_pieces(batch_of(SYSTEM), [list(range(SENTENCES))], tmp_path / "one")
     read, rows = [], work.parquet.rows
 
-    def counted(*arguments: object) -> Iterator[pa.RecordBatch]:
-        for batch in rows(*arguments):  # type: ignore[arg-type]
+    def counted(*arguments: object, **options: bool) -> Iterator[pa.RecordBatch]:
+        for batch in rows(*arguments, **options):  # type: ignore[arg-type]
             read.append(batch.num_rows)
             yield batch
 

@@ -17,6 +17,7 @@ import pytest
 from apache_beam.runners.worker import statesampler
 from apache_beam.runners.worker.sdk_worker import SdkHarness
 
+from covington import signals
 from covington.errors import JobError, OptionError
 from covington.pipelines import runner
 from covington.pipelines.runner import Runner
@@ -134,12 +135,12 @@ def test_the_logs_of_others_go_on() -> None:
 
 
 def test_who_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "_PATIENCE", 0.01)
+    monkeypatch.setattr(signals, "_PATIENCE", 0.01)
     never, done = threading.Event(), threading.Event()
-    runner.briefly(never.wait)
-    runner.briefly(_fail)
-    monkeypatch.setattr(runner, "_PATIENCE", 60)
-    runner.briefly(done.set)
+    signals.briefly(never.wait)
+    signals.briefly(_fail)
+    monkeypatch.setattr(signals, "_PATIENCE", 60)
+    signals.briefly(done.set)
     assert done.is_set()
     never.set()
 
