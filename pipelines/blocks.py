@@ -110,9 +110,10 @@ def count(piece: Piece, block_bytes: int = BLOCK_BYTES) -> Iterator[Count]:
                 one = replace(piece, start=group, end=group + 1)
                 yield from _counted_rows(one, metadata.row_group(group).num_rows, step)
     elif piece.kind == "conllu":
-        first = boundary(piece.file, piece.start, piece.end)
+        window = _Window(piece.file, max(piece.start - 1, 0), min(piece.end + _LOOK, piece.file.size))
+        first = boundary(window, piece.start, piece.end)
         if first is not None:
-            yield from _counted_text(piece, first, boundary(piece.file, piece.end), block_bytes)
+            yield from _counted_text(window, piece, first, boundary(window, piece.end), block_bytes)
     else:
         yield from _counted(piece, decompressed_blocks(piece, block_bytes))
 
@@ -124,14 +125,28 @@ def _counted_rows(group: Piece, rows: int, step: int) -> Iterator[Count]:
         yield Count(group, part, start, end, end - start, 0, step=step)
 
 
-def _counted_text(piece: Piece, start: int, end: int | None, block_bytes: int) -> Iterator[Count]:
+class _Window:
+    """A stretch of a file, fetched in one go; what lies outside of it is fetched when it is asked for."""
+
+    def __init__(self, file: InputFile, start: int, end: int) -> None:
+        self.file, self._start, self._end = file, start, end
+        self._data = read_range(file.path, start, end)
+
+    def read(self, start: int, end: int) -> bytes:
+        if self._start <= start and end <= self._end:
+            return self._data[start - self._start : end - self._start]
+        return read_range(self.file.path, start, end)
+
+
+def _counted_text(
+    window: _Window, piece: Piece, start: int, end: int | None, block_bytes: int
+) -> Iterator[Count]:
     """One block of a file that is not compressed; several if something endless lies in it."""
     assert end is not None
     if end - start > block_bytes + LONGEST:
-        yield from _counted(piece, byte_blocks(_pieces(piece.file, start, end), block_bytes), start)
+        yield from _counted(piece, byte_blocks(_pieces(window, start, end), block_bytes), start)
     elif start < end:
-        data = read_range(piece.file.path, start, end)
-        yield Count(piece, 0, start, end, *sentences_and_lines(data))
+        yield Count(piece, 0, start, end, *sentences_and_lines(window.read(start, end)))
 
 
 def _counted(piece: Piece, found: Iterator[bytes | Endless], at: int = 0) -> Iterator[Count]:
@@ -144,9 +159,9 @@ def _counted(piece: Piece, found: Iterator[bytes | Endless], at: int = 0) -> Ite
         at = end
 
 
-def _pieces(file: InputFile, start: int, end: int) -> Iterator[bytes]:
+def _pieces(window: _Window, start: int, end: int) -> Iterator[bytes]:
     for at in range(start, end, PIECE):
-        yield read_range(file.path, at, min(at + PIECE, end))
+        yield window.read(at, min(at + PIECE, end))
 
 
 def number(counts: Iterable[Count]) -> list[Block]:
@@ -177,25 +192,26 @@ def number(counts: Iterable[Count]) -> list[Block]:
     return blocks
 
 
-def boundary(file: InputFile, offset: int, before: int | None = None) -> int | None:
+def boundary(window: _Window, offset: int, before: int | None = None) -> int | None:
     """The first end of a sentence at or after `offset`: after a blank line, or the end of the file.
 
     None if its blank line does not begin before `before`: then that place has the same boundary.
     """
+    file = window.file
     if offset <= 0 or offset >= file.size:
         return min(max(offset, 0), file.size)
     start = at = offset - 1
-    window, size = b"", _LOOK
+    seen, size = b"", _LOOK
     while True:
-        more = read_range(file.path, at, min(at + size, file.size))
+        more = window.read(at, min(at + size, file.size))
         if not more:
             raise changed(file)
-        window += more
+        seen += more
         at += len(more)
-        end, rest = sentence_end(window, 0, at == file.size)
+        end, rest = sentence_end(seen, 0, at == file.size)
         if end:
             return start + end
-        start, window = start + rest, window[rest:]
+        start, seen = start + rest, seen[rest:]
         if before is not None and start >= before:
             return None
         size = min(2 * size, PIECE)

@@ -47,6 +47,7 @@ from covington.pipelines.work import (
     close_folder,
     done_shards,
     is_ours,
+    name_job,
     read_mark,
 )
 from covington.progress import Progress
@@ -128,9 +129,10 @@ class ParseJob:
         """Make the folder ready; returns the name of the job, and the shards that an earlier run of it has done."""
         if is_local(self.folder) and Path(self.folder).is_file():
             raise OptionError(f"{self.folder} is a file, so it cannot be the folder for the output")
-        record = join(self.folder, WORK, "job.json")
-        earlier = read_json(record)
+        begun = join(self.folder, WORK, "begun.json")
+        earlier = read_json(begun)
         if earlier is not None and earlier == description | {"job": earlier.get("job")}:
+            name_job(self.folder, earlier["job"])
             return earlier["job"], done_shards(self.folder)
         present = files_in(self.folder)
         if present and not self.overwrite:
@@ -142,7 +144,8 @@ class ParseJob:
             raise OptionError(f"{self.folder} {state}; --overwrite replaces what is there")
         remove([path for path in present if is_ours(path, self.folder)])
         job = secrets.token_hex(8)
-        write_json(record, description | {"job": job})
+        write_json(begun, description | {"job": job})
+        name_job(self.folder, job)
         return job, {}
 
 
@@ -175,11 +178,14 @@ class _Watch:
         while not self._stop.wait(self._pause):
             with contextlib.suppress(CovingtonError):  # of a request that failed; there will be others
                 marks = {path for path in files_in(self._work) if "/done-" in path}
-                reports = [read_mark(path)[1] for path in sorted(marks - known)]
-                known |= marks
-                self._seen += len(reports)
-                part = self._seen / reports[0].of if reports else None
-                self._progress.add(sum(report.tokens for report in reports), part)  # none: the clock goes on
+                self._progress.add(0)  # the clock goes on
+                for path in sorted(marks - known):
+                    if self._stop.is_set():
+                        return
+                    report = read_mark(path)[1]
+                    known.add(path)
+                    self._seen += 1
+                    self._progress.add(report.tokens, self._seen / report.of)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

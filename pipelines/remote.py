@@ -301,7 +301,9 @@ def remove_folder(path: str) -> None:
     """Delete a folder with all that is in it."""
     with told(path):
         has_folders = _system(path).has_dirs()
-    delete([path] if has_folders else [found.path for found in below(path)])
+    delete([path if has_folders else within(path)])  # in an object store all that begins so, many at a time
+    if not has_folders:
+        delete([found.path for found in below(path)])  # what was not meant by it there
 
 
 def remove_empty_folder(path: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -41,6 +42,7 @@ REJECTS = "_rejects"  # a leading underscore: tools that read the folder as a da
 WORK = "_work"
 SUMMARY = "_summary.json"
 SEEN_BY_ALL = "all workers and the machine that submits must see the folder by this name"
+_AT_A_TIME = 16  # small files that are read
 _SHARD = re.compile(rf"shard-\d{{5,}}-of-\d{{5,}}\.({'|'.join(FORMATS)})")
 
 
@@ -209,6 +211,11 @@ def check_job(folder: str, job: str | None) -> None:
         raise CovingtonError(f"another job has taken {folder} meanwhile")
 
 
+def name_job(folder: str, job: str) -> None:
+    """Give a folder to a job. Every shard looks for the name, so the file has nothing else in it."""
+    write_json(join(folder, WORK, "job.json"), {"job": job})
+
+
 def is_ours(path: str, folder: str) -> bool:
     """Whether a file is one that a job made in an output folder."""
     if not path.startswith(within(folder)):
@@ -257,10 +264,11 @@ def _number_of(mark: str) -> int:
 def done_shards(folder: str) -> dict[int, Report]:
     """The shards that are done and there as they were written; what is changed or gone has to be made again."""
     sizes = sizes_in(folder)
-    found = {}
-    for path in sizes:
-        if path.startswith(join(folder, WORK, "done-")) and path.endswith(".json"):
-            mark = read_json(path)
-            if all(sizes.get(join(folder, name)) == size for name, size in mark["files"].items()):
-                found[_number_of(path)] = Report.from_dict(mark)
-    return found
+    start = join(folder, WORK, "done-")
+    marks = [path for path in sizes if path.startswith(start) and path.endswith(".json")]
+    with ThreadPoolExecutor(_AT_A_TIME) as pool:  # elsewhere every one of them takes its time
+        return {
+            _number_of(path): Report.from_dict(mark)
+            for path, mark in zip(marks, pool.map(read_json, marks), strict=True)
+            if all(sizes.get(join(folder, name)) == size for name, size in mark["files"].items())
+        }

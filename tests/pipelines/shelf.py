@@ -122,7 +122,10 @@ class Shelf(FileSystem):  # type: ignore[misc]
 
     def delete(self, paths: list[str]) -> None:
         ask("delete")
-        missing = {path: FileNotFoundError(path) for path in paths if path not in things}
+        groups = [path for path in paths if path.endswith("/")]  # all that begins so, as with gs:// and s3://
+        for path in [one for one in things if one.startswith(tuple(groups))]:
+            del things[path]
+        missing = {path: FileNotFoundError(path) for path in {*paths} - {*groups} - {*things}}
         for path in paths:
             things.pop(path, None)
         if missing:

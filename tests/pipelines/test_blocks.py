@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -39,6 +40,40 @@ def test_counting_agrees_with_reading(text: bytes) -> None:
 def test_blank_lines_are_found(text: bytes, start: int) -> None:
     found = re.compile(rb"\n[ \t\r]*\n").search(text, start)
     assert blank_line(text, start) == (found and found.span())
+
+
+def test_a_piece_is_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere every fetch is a request, and of a little it brings a lot."""
+    (tmp_path / "a.conllu").write_bytes(b"1\tx\t_\t_\t_\t_\t0\troot\t_\t_\n\n" * 50_000)
+    (file,) = list_inputs([str(tmp_path / "a.conllu")])
+    pieces = blocks.cut(file, 1 << 19)
+    fetched: list[int] = []
+    read = blocks.read_range
+
+    def noted(path: str, start: int, end: int) -> bytes:
+        fetched.append(end - start)
+        return read(path, start, end)
+
+    monkeypatch.setattr(blocks, "read_range", noted)
+    assert sum(one.sentences for piece in pieces for one in blocks.count(piece, 1 << 19)) == 50_000
+    assert len(fetched) == len(pieces) > 2
+    assert sum(fetched) < file.size + len(pieces) * (blocks._LOOK + 1)
+
+
+def test_a_footer_is_read_once_to_count_its_row_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"tokens": [["a"]] * 100})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=3)
+    (file,) = list_inputs([str(tmp_path / "a.parquet")])
+    pieces = blocks.cut(file)
+    opened: list[object] = []
+    open_file = pq.ParquetFile
+    monkeypatch.setattr(blocks.pq, "ParquetFile", lambda raw: opened.append(raw) or open_file(raw))
+    counts = [one for piece in pieces for one in blocks.count(piece)]
+    assert [one.sentences for one in counts] == [3] * 33 + [1]
+    assert [(one.piece.start, one.piece.end) for one in counts] == [(group, group + 1) for group in range(34)]
+    assert len(opened) == 1
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -262,6 +262,7 @@ def test_an_unfinished_job_is_taken_up_again(
         return write(shard, folder, *options)
 
     monkeypatch.setattr(transforms, "write_shard", counts)
+    (tmp_path / "_work" / "job.json").unlink()  # as if killed before it was there
     job(corpus, tmp_path, small_model).run(ONE)
     assert files(tmp_path) == files(expected)
 
