@@ -139,13 +139,18 @@ def left_out(schema: pa.Schema) -> tuple[str, ...]:
 
 
 def rows(
-    source: IO[bytes], name: str, batch_size: int, groups: list[int] | None = None, is_checked: bool = False
+    source: IO[bytes],
+    name: str,
+    batch_size: int,
+    groups: list[int] | None = None,
+    metadata: pq.FileMetaData | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The columns that the schemas know, of all row groups or of some.
 
-    Batches have at most so many rows, and fewer where these would fill the memory, unless that was looked at already.
+    Batches have at most so many rows, and fewer where these would fill the memory. Who has the metadata has looked at
+    that already (rows_at_a_time).
     """
-    file = pq.ParquetFile(source, page_checksum_verification=True)
+    file = pq.ParquetFile(source, metadata=metadata, page_checksum_verification=True)
     str(file.schema_arrow)  # fails here if the names in it are no text
     version = (file.schema_arrow.metadata or {}).get(b"covington.schema", b"0")
     if not version.isdigit() or len(version) > 9 or int(version) > VERSION:
@@ -155,8 +160,9 @@ def rows(
     columns = [column for column in file.schema_arrow.names if column in _KNOWN]
     if twice := {column for column in columns if columns.count(column) > 1}:
         raise DataError(f"it has two columns {min(twice)!r}", source=name)
-    size = batch_size if is_checked else rows_at_a_time(source, file.metadata, name, batch_size, groups)
-    yield from file.iter_batches(batch_size=size, row_groups=groups, columns=columns, use_threads=False)
+    if metadata is None:
+        batch_size = rows_at_a_time(source, file.metadata, name, batch_size, groups)
+    yield from file.iter_batches(batch_size=batch_size, row_groups=groups, columns=columns, use_threads=False)
 
 
 def rows_at_a_time(

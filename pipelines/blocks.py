@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow.parquet as pq
@@ -93,6 +94,19 @@ def cut(file: InputFile, block_bytes: int = BLOCK_BYTES) -> list[Piece]:
         return [Piece(file, kind, 0, file.size)]
     starts = range(0, file.size, block_bytes)
     return [Piece(file, kind, start, min(start + block_bytes, file.size)) for start in starts]
+
+
+def footer_of(file: InputFile) -> pq.FileMetaData:
+    """The footer of a Parquet file; of one that can be told from any other it is kept, for there are many row groups."""
+    return _kept_footer(file) if file.modified else _read_footer(file)
+
+
+def _read_footer(file: InputFile) -> pq.FileMetaData:
+    with readable(file.path), open_raw(file.path) as raw:
+        return pq.ParquetFile(raw).metadata
+
+
+_kept_footer = lru_cache(maxsize=4)(_read_footer)
 
 
 def file_kind(file: InputFile) -> str:

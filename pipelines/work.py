@@ -115,7 +115,8 @@ def _read_rows(task: Task) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
     wanted = {block.part: block for block in task}
     last = max(wanted)
     with readable(piece.file.path), open_raw(piece.file.path) as raw:
-        found = parquet.rows(raw, piece.file.name, task[0].step, [piece.start], is_checked=True)
+        metadata = blocks.footer_of(piece.file)
+        found = parquet.rows(raw, piece.file.name, task[0].step, [piece.start], metadata)
         for part, batch in enumerate(found):
             block = wanted.get(part)
             if block is not None:
