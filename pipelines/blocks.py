@@ -97,7 +97,7 @@ def cut(file: InputFile, block_bytes: int = BLOCK_BYTES) -> list[Piece]:
 
 
 def footer_of(file: InputFile) -> pq.FileMetaData:
-    """The footer of a Parquet file; of one that can be told from any other it is kept, for there are many row groups."""
+    """The footer of a Parquet file, kept for its other row groups if the file can be told from what it was before."""
     return _kept_footer(file) if file.modified else _read_footer(file)
 
 

@@ -139,7 +139,7 @@ class _Watch:
         self._work, self._tell = work, tell
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
-        self._pause = 0.2 if is_local(work.folder) else 10.0  # seconds
+        self._pause = 0.05 if is_local(work.folder) else 10.0  # seconds
         self._told = 0
         self._error: Exception | None = None  # in telling
 

@@ -134,7 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
         patience=arguments.patience,
         prune=arguments.prune,
     )
-    teller = _Teller(arguments.json)
+    teller = _Teller(arguments.json, arguments.epochs)
     kept = _train(work, arguments, teller)
     if not arguments.json:
         print(f"wrote {arguments.output}, the model of epoch {kept['epoch']}", file=sys.stderr)
@@ -155,9 +155,10 @@ def _train(work: Training, arguments: argparse.Namespace, teller: _Teller) -> di
 class _Teller:
     """Prints the facts about every epoch when it is complete."""
 
-    def __init__(self, as_json: bool) -> None:
+    def __init__(self, as_json: bool, epochs: int) -> None:
         import time
 
+        self._epochs = epochs
         self._as_json, self._now, self._last = as_json, time.monotonic, time.monotonic()
         self._stream = sys.stdout if as_json else os.fdopen(os.dup(2), "w")
 
@@ -172,5 +173,6 @@ class _Teller:
                 if "dev_las" in record
                 else ""
             )
-            text = f"epoch {record['epoch']}  {record['updates']:,} updates{score}  {clock(seconds)}"
+            number = f"epoch {record['epoch']:{len(str(self._epochs))}} of {self._epochs}"
+            text = f"{number}  {record['updates']:,} updates{score}  {clock(seconds)}"
         print(text, file=self._stream, flush=True)
