@@ -19,13 +19,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import capacity, endtoend, files, growth, machine, memory, parsing, report, training
+from benchmarks import capacity, endtoend, files, growth, machine, memory, parsing, report, shards, training
 from benchmarks.corpora import default_folder, sample, treebank
 from benchmarks.plot import plot
 from benchmarks.settings import FULL, QUICK
 from benchmarks.timing import ROOT, BenchmarkError, tell
 
-SECTIONS = ("parsing", "training", "files", "endtoend", "memory", "growth")
+SECTIONS = ("parsing", "training", "shards", "files", "endtoend", "memory", "growth")
 FORMAT = 1  # of results.json
 
 
@@ -91,6 +91,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     measures: dict[str, Callable[[], dict[str, Any]]] = {
         "parsing": lambda: parsing.measure(corpora, scale, trained, arguments.peers),
         "training": lambda: training.measure(corpora, scale),
+        "shards": lambda: {"ways": shards.measure(corpora, scale)},
         "files": lambda: files.measure(corpora, scale),
         "endtoend": lambda: endtoend.measure(corpora, scale, trained, work),
         "memory": lambda: memory.measure(corpora, scale, trained),

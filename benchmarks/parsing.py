@@ -15,7 +15,7 @@ from benchmarks.accuracy import judged
 from benchmarks.corpora import Corpora, whole
 from benchmarks.settings import Scale
 from benchmarks.timing import Probe, alternate, spread, timed
-from covington import encoding, schemas
+from covington import encoding, models, schemas
 from covington.parser import Parser, Statistics
 
 
@@ -68,6 +68,8 @@ def measure(
         for function in ("arrow", "bare"):
             arguments = {"model": facts["path"], **texts}
             contenders[f"{name} ({function})"] = Probe("parsing", function, arguments)
+    for name in models.names():
+        contenders[f"{name}, bundled (arrow)"] = Probe("parsing", "arrow", {"model": name, **texts})
     present, absent = peers.find(peer_folder)
     for name, path in present.items():
         contenders[name] = Probe("peers", name, {"model": path, **texts})

@@ -24,6 +24,7 @@ def markdown(results: dict[str, Any]) -> str:
     parts: list[tuple[str, Callable[[dict[str, Any]], list[str]]]] = [
         ("parsing", _parsing),
         ("training", _training),
+        ("shards", _shards),
         ("files", _files),
         ("endtoend", _end_to_end),
         ("memory", _memory),
@@ -180,6 +181,30 @@ def _training(results: dict[str, Any]) -> list[str]:
     ]
 
 
+def _shards(results: dict[str, Any]) -> list[str]:
+    rows = [
+        [
+            name,
+            found["epochs"],
+            number(found["epoch"], 2),
+            number(found["against plain"], 2),
+            number(found["cores"], 2),
+            " / ".join(f"{found['las'][part]:.2f}" for part in ("dev", "test")),
+        ]
+        for name, found in results["shards"]["ways"].items()
+    ]
+    header = ["training", "epochs", "seconds per epoch", "against plain", "cores given", "LAS, dev / test"]
+    return [
+        "## Training in shards, two cores, `paper` templates",
+        "",
+        *table(header, rows),
+        "Seconds are by the clock on the wall, the mean of all epochs but the first. *Cores given*: how many times"
+        " as much two threads compute as one, before and after each training, the lower of both: a machine that"
+        " shares its processor may give less than it has.",
+        "",
+    ]
+
+
 def _files(results: dict[str, Any]) -> list[str]:
     found = {name: facts for name, facts in results["files"].items() if name != "machine"}
     base = {"read": found["package_read"], "write": found["package_write"]}
@@ -297,7 +322,10 @@ def _growth(results: dict[str, Any]) -> list[str]:
         for one in found["corpus size"].values()
     ]
     lines += table(["tokens", "µs per token", "peak memory, MB"], rows)
-    lines += ["Training size, `paper`, `upper`:", ""]
+    lines += [
+        f"Training size, `paper`, `upper`, after {found['machine']['scale']['training_epochs']} epochs:",
+        "",
+    ]
     rows = [
         [f"{one['tokens']:,}", number(one["microseconds"], 2), f"{one['megabytes']:.1f}"]
         for one in found["training size"].values()

@@ -32,7 +32,15 @@ def test_a_quick_run_measures_every_part(folder: Path) -> None:
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     assert all(part in results for part in SECTIONS)
     text = (folder / "RESULTS.md").read_text(encoding="utf-8")
-    for title in ("Parser core", "Training", "Files", "CoNLL-U to Parquet", "Load time", "Growth"):
+    for title in (
+        "Parser core",
+        "Training",
+        "Training in shards",
+        "Files",
+        "CoNLL-U to Parquet",
+        "Load time",
+        "Growth",
+    ):
         assert f"## {title}" in text
     assert "its numbers mean nothing" in text
     assert plot(results) == (folder / "results.svg").read_text(encoding="utf-8")
