@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -105,7 +104,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     }
     for part in arguments.only:
         tell(part)
-        conditions = about | {"load before": os.getloadavg()[0], "begun": machine.now()}
+        conditions = about | {"cores given": machine.cores_given(about["cores"]), "begun": machine.now()}
         conditions |= {"repetitions": scale.repetitions, "scale": asdict(scale)}
         results[part] = measures[part]() | {"machine": conditions}
         # after every part: what was measured is kept, whatever happens to the next one

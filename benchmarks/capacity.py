@@ -37,9 +37,9 @@ def lines(results: dict[str, Any]) -> list[str]:
     caution = [] if is_quiet else ["**The machine was not quiet when this was measured.**", ""]
     found = [
         f"Measured: {results['corpus']}, {next(iter(ways.values()))['tokens']:,} tokens end to end, commit"
-        f" {about['commit']}, {about['processor']}, {about['cores']} cores, {about['begun']}, load"
-        f" {about['load before']:.1f} at the start. Memory and sentence length: commit {growth['commit']},"
-        f" {growth['begun']}, load {growth['load before']:.1f}.",
+        f" {about['commit']}, {about['processor']}, {about['cores']} cores, {about['begun']},"
+        f" {about['cores given']:.1f} of them given at the start. Memory and sentence length: commit"
+        f" {growth['commit']}, {growth['begun']}, {growth['cores given']:.1f} cores given.",
         "",
         *caution,
         "| model | tokens per CPU-second, end to end, Beam's set-up taken off | × 3600 = tokens per core-hour |"

@@ -1,25 +1,31 @@
-"""The machine, the versions and the load that a result was measured under."""
+"""The machine, its versions, and how much of it was there when a result was measured."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from benchmarks.timing import ROOT
+from covington.machine import cores
 
-QUIET = 0.5  # load per core; above it, other people's work is in the numbers
+QUIET = 0.85  # of the cores; if less is given, other people's work is in the numbers
+_BLOCK = bytes(1 << 25)  # to be hashed, which lets other threads run
+_TRIES = 3
 
 
 def describe() -> dict[str, Any]:
     """What must be known to judge the numbers."""
     return {
         "processor": _processor(),
-        "cores": os.cpu_count(),
+        "cores": cores(),
         "caches": _caches(),
         "memory": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "system": platform.platform(),
@@ -28,7 +34,7 @@ def describe() -> dict[str, Any]:
             name: _version(name) for name in ("covington", "apache-beam", "pyarrow", "numpy", "conllu")
         },
         "commit": _commit(),
-        "load before": os.getloadavg()[0],
+        "cores given": cores_given(cores()),
         "begun": now(),
     }
 
@@ -38,8 +44,20 @@ def now() -> str:
 
 
 def is_quiet(machine: dict[str, Any]) -> bool:
-    """Was the machine this benchmark's own when it began? (At the end the load is its own work.)"""
-    return bool(machine["load before"] <= QUIET * machine["cores"])
+    """Was the machine this benchmark's own when it began?"""
+    return bool(machine["cores given"] >= QUIET * machine["cores"])
+
+
+def cores_given(threads: int) -> float:
+    """How many times as much so many threads compute as one, at best: a shared machine may give less than it has."""
+    return max(threads * _seconds(1) / _seconds(threads) for _ in range(_TRIES))
+
+
+def _seconds(threads: int) -> float:
+    start = time.perf_counter()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda _: hashlib.blake2b(_BLOCK).digest(), range(threads)))
+    return time.perf_counter() - start
 
 
 def _processor() -> str:

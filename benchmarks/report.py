@@ -67,7 +67,7 @@ def _conditions(about: dict[str, Any]) -> list[str]:
     return [
         f"*Medians of {about['repetitions']}; {about['processor']}, {about['cores']} cores, {caches};"
         f" {about['memory']} GB; Python {about['python']};"
-        f" commit {about['commit']}; {about['begun']}; load {about['load before']:.1f} at the start.*{quiet}"
+        f" commit {about['commit']}; {about['begun']}; {about['cores given']:.2f} cores given at the start.*{quiet}"
     ]
 
 

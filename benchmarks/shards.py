@@ -6,18 +6,16 @@ measured beside every training: the same computation in one thread, and in two a
 
 from __future__ import annotations
 
-import hashlib
-import os
 import statistics
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from benchmarks.accuracy import judged
 from benchmarks.corpora import Corpora, whole
+from benchmarks.machine import cores_given
 from benchmarks.settings import Scale
 from benchmarks.timing import Probe, alternate, spread
 from covington.options import TrainingOptions
@@ -26,8 +24,6 @@ from covington.parser import Parser
 SHARDS = 4
 PLAIN, IN_SHARDS = "plain", f"{SHARDS} shards"
 CORES = 2
-_BLOCK = bytes(1 << 25)  # to be hashed, which lets other threads run
-_TRIES = 3
 
 
 def train(corpus: str, dev: str, test: str, epochs: int, shards: int) -> dict[str, Any]:
@@ -37,7 +33,7 @@ def train(corpus: str, dev: str, test: str, epochs: int, shards: int) -> dict[st
     from covington.pipelines.train import TrainJob
 
     options = TrainingOptions(templates="paper", epochs=epochs)
-    cores = [cores_given()]
+    cores = [cores_given(CORES)]
     with tempfile.TemporaryDirectory() as folder:
         model = str(Path(folder) / "model")
         ends = [time.perf_counter()]
@@ -46,7 +42,7 @@ def train(corpus: str, dev: str, test: str, epochs: int, shards: int) -> dict[st
             Runner(threads=CORES) if shards > 1 else None,
         )
         job.run(lambda record: ends.append(time.perf_counter()))
-        cores.append(cores_given())
+        cores.append(cores_given(CORES))
         parser = Parser.load(model)
         scores = {name: judged(gold, parser.parse(gold)) for name, gold in _parts(dev, test)}
     laps = [end - start for start, end in pairwise(ends)]
@@ -59,20 +55,6 @@ def train(corpus: str, dev: str, test: str, epochs: int, shards: int) -> dict[st
 
 def _parts(dev: str, test: str) -> list[tuple[str, Any]]:
     return [("dev", whole(dev)), ("test", whole(test))]
-
-
-def cores_given() -> float:
-    """How many times as much two threads compute as one, at best; 2 on a quiet machine of two cores."""
-    if (os.cpu_count() or 1) < CORES:
-        return 1.0
-    return max(CORES * _seconds(1) / _seconds(CORES) for _ in range(_TRIES))
-
-
-def _seconds(threads: int) -> float:
-    start = time.perf_counter()
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda _: hashlib.blake2b(_BLOCK).digest(), range(threads)))
-    return time.perf_counter() - start
 
 
 def measure(corpora: Corpora, scale: Scale) -> dict[str, Any]:

@@ -42,7 +42,8 @@ def reason(trouble: int, value: bytes, detail: int, words: int) -> str:
     shown = repr(value[:40].decode("utf-8", "replace"))
     return (
         "",
-        f"expected 10 columns separated by tabs, found {detail}",
+        f"expected 10 columns separated by tabs, found {detail}"
+        + (": is it plain text, or are there blanks instead of tabs?" if detail == 1 else ""),
         f"column {COLUMNS[detail]} is empty (an unknown value is written _)" if trouble == 2 else "",
         f"ID {shown} where {detail} was expected",
         f"multiword token {shown} does not fit here: the next word is {detail}"

@@ -182,7 +182,9 @@ def test_treebanks_agree_with_the_conllu_package(part: str) -> None:
 BAD = {
     "1\ta\t_\t_\t_\t_\t0\troot\t_\n": "expected 10 columns separated by tabs, found 9",
     "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\t_\n": "expected 10 columns separated by tabs, found 11",
-    "1 a _ _ _ _ 0 root _ _\n": "expected 10 columns separated by tabs, found 1",
+    "1 a _ _ _ _ 0 root _ _\n": (
+        "expected 10 columns separated by tabs, found 1: is it plain text, or are there blanks instead of tabs?"
+    ),
     "1\ta\t\t_\t_\t_\t0\troot\t_\t_\n": "column LEMMA is empty",
     "1\ta\t_\t_\t_\t_\t0\troot\t_\t\r\n": "column MISC is empty",
     "2\ta\t_\t_\t_\t_\t0\troot\t_\t_\n": "ID '2' where 1 was expected",

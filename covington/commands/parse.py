@@ -4,11 +4,12 @@ INPUT is a file, a folder or a glob, plain or compressed, local or on any filesy
 `-` is standard input. An OUTPUT that ends in .conllu (also compressed), in .parquet, or that is `-`, is
 one file in the order of the input. Any other OUTPUT is a folder of shards, made by a Beam pipeline on
 all cores, or on a cluster with --runner. Sentences that cannot be read are kept, with the reason, in
-OUTPUT.rejects.parquet or OUTPUT/_rejects/.
+OUTPUT.rejects.parquet or OUTPUT/_rejects/; with -o - only if --rejects FILE is given. Of Parquet the
+columns that covington knows are kept, and the others are named at the end.
 
-Of a folder, all files in it and below it are read whose names end in .conllu, .conll or .parquet, or in
-one of these and .gz, .bz2, .xz or .zst. Names that begin with . or _ are passed over, and so is what
-covington has written to a folder of its own in there.
+If INPUT is a folder, every file in it and below it is read whose name ends in .conllu, .conll or
+.parquet, or in one of these and .gz, .bz2, .xz or .zst, in the order of the names, character by
+character. Names that begin with . or _ are skipped, and so are output folders of earlier runs.
 """
 
 from __future__ import annotations
