@@ -41,6 +41,11 @@ def exit_code(error: KeyboardInterrupt) -> int:
     return 128 + int(error.number if isinstance(error, StoppedError) else signal.SIGINT)
 
 
+def terminal_closed(error: KeyboardInterrupt) -> bool:
+    """Whether it is not that somebody wants an end, but that nobody is there any longer."""
+    return isinstance(error, StoppedError) and error.number == getattr(signal, "SIGHUP", None)
+
+
 def briefly(work: Callable[[], object]) -> None:
     """Do something that may fail, or not answer, while nobody has time to wait."""
 

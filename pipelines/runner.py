@@ -32,7 +32,7 @@ from apache_beam.options.pipeline_options_validator import PipelineOptionsValida
 from covington import errors
 from covington.errors import CovingtonError, JobError, OptionError, WorkerLostError
 from covington.machine import cores
-from covington.signals import briefly
+from covington.signals import briefly, terminal_closed
 
 # Beam's own DirectRunner tries Prism first, a binary that it fetches from the network; these names
 # mean the runner inside this process instead, which is the one that reads --direct_* options.
@@ -175,8 +175,8 @@ def _run(pipeline: beam.Pipeline, is_local: bool = True) -> None:
     result = pipeline.run()
     try:
         state = result.wait_until_finish()
-    except KeyboardInterrupt:
-        if not is_local:
+    except KeyboardInterrupt as error:
+        if not is_local and not terminal_closed(error):  # a job on a cluster needs no terminal
             briefly(result.cancel)
         raise
     if state is not None and state != "DONE":

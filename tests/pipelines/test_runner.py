@@ -6,11 +6,13 @@ import contextlib
 import logging
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import apache_beam as beam
 import pytest
@@ -21,6 +23,7 @@ from covington import signals
 from covington.errors import JobError, OptionError
 from covington.pipelines import runner
 from covington.pipelines.runner import Runner
+from covington.signals import StoppedError
 
 release = threading.Event()
 late: list[threading.Thread] = []
@@ -132,6 +135,29 @@ def test_the_logs_of_others_go_on() -> None:
         assert everybody.level == logging.INFO
     finally:
         everybody.setLevel(before)
+
+
+@pytest.mark.parametrize(
+    ("error", "cancelled"),
+    [
+        (KeyboardInterrupt(), True),
+        (StoppedError(signal.SIGTERM), True),
+        (StoppedError(signal.SIGHUP), False),
+    ],
+)
+def test_a_job_elsewhere_is_cancelled_with_the_command(error: KeyboardInterrupt, cancelled: bool) -> None:
+    """But goes on when the terminal closes."""
+    told: list[bool] = []
+
+    def wait() -> None:
+        raise error
+
+    result = SimpleNamespace(wait_until_finish=wait, cancel=lambda: told.append(True))
+    pipeline: Any = SimpleNamespace(run=lambda: result)
+    for is_local in (False, True):
+        with pytest.raises(KeyboardInterrupt):
+            runner._run(pipeline, is_local)
+    assert told == [True] * cancelled
 
 
 def test_who_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
