@@ -25,7 +25,7 @@ from benchmarks.settings import FULL, QUICK
 from benchmarks.timing import ROOT, BenchmarkError, tell
 
 SECTIONS = ("parsing", "training", "shards", "files", "endtoend", "memory", "growth")
-FORMAT = 1  # of results.json
+FORMAT = 2  # of results.json
 
 
 def arguments_of(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -85,7 +85,6 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     folder = output_folder(arguments)
     folder.mkdir(parents=True, exist_ok=True)
     corpora = sample() if arguments.quick else treebank(arguments.treebanks, arguments.treebank, work)
-    about = machine.describe()
     trained = training.models(corpora, scale, work)
     measures: dict[str, Callable[[], dict[str, Any]]] = {
         "parsing": lambda: parsing.measure(corpora, scale, trained, arguments.peers),
@@ -104,7 +103,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     }
     for part in arguments.only:
         tell(part)
-        conditions = about | {"cores given": machine.cores_given(about["cores"]), "begun": machine.now()}
+        conditions = machine.describe()
         conditions |= {"repetitions": scale.repetitions, "scale": asdict(scale)}
         results[part] = measures[part]() | {"machine": conditions}
         # after every part: what was measured is kept, whatever happens to the next one

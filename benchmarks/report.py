@@ -54,7 +54,8 @@ def _head(results: dict[str, Any]) -> list[str]:
     return [
         "Made by `python -m benchmarks`; the numbers behind it, with quartiles, are in `results.json`.",
         "Medians, in brackets the smallest and the largest. Every repetition is a fresh process limited to one"
-        " thread; contenders take turns. Speeds are of processor time unless the wall clock is named.",
+        " thread, where nothing else is said; contenders take turns. Speeds are of processor time unless the wall"
+        " clock is named.",
         f"Corpus: {results['corpus']}, gold words and tags.",
         "",
         *([warning, ""] if results["quick"] else []),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import importlib
 import io
@@ -173,5 +174,6 @@ def _files(name: str) -> list[str]:
 
 
 def _complain(message: object, code: int) -> int:
-    print(f"covington: {printable(str(message))}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # of a terminal that is gone
+        print(f"covington: {printable(str(message))}", file=sys.stderr, flush=True)
     return code

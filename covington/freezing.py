@@ -32,22 +32,23 @@ def freeze(
     Averaged weights below `prune` (in updates) are left out.
     """
     arrays = weights.arrays()
+    templates = found.templates(options)
     average = arrays["sums"] / (max(weights.steps, 1) * 1024.0)
     average[np.abs(average) < prune] = 0.0
-    scale = _scale(arrays, average, weights.classes, len(found.templates(options)))
+    scale = _scale(arrays, average, weights.classes, len(templates))
     rounded = np.rint(average / scale).astype(np.int16)
     columns = _columns(arrays["classes"][rounded != 0], weights.classes, len(found.label_list))
     column_of = np.searchsorted(columns, np.arange(weights.classes)).astype(np.uint16)
     frozen = lay_out(len(columns), arrays["keys"], arrays["ends"], column_of[arrays["classes"]], rounded)
     frozen["classes"] = columns
-    gates = np.array(Program(found.templates(options)).gate_numbers, np.uint64)
+    gates = np.array(Program(templates).gate_numbers, np.uint64)
     frozen["gate_filter"] = make_filter(arrays["keys"][np.isin(arrays["keys"] & NUMBER_BITS, gates)])
-    read = columns_read(found.templates(options), options.tag)
+    read = columns_read(templates, options.tag)
     metadata = {
         "kind": "model",
         "version": __version__,
         "options": options.to_dict(),
-        "templates": found.templates(options),
+        "templates": templates,
         "columns": read,
         "tags": tags_met(found.tags, read),
         "labels": found.label_list,

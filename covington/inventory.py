@@ -34,7 +34,7 @@ def tags_met(values: Mapping[str, Iterable[str]], columns: Sequence[str]) -> dic
 
 
 @dataclass(frozen=True)
-class Looked:
+class Coverage:
     """What a batch has of what a model reads."""
 
     filled: dict[str, int]  # by column: words that have something in it
@@ -54,7 +54,7 @@ class Inventory:
             column: arrays.strings([str(one) for one in known]) for column, known in dict(tags).items()
         }
 
-    def look(self, batch: pa.RecordBatch, lengths: arrays.Array) -> Looked:
+    def coverage(self, batch: pa.RecordBatch, lengths: arrays.Array) -> Coverage:
         """How much of it is in a batch whose sentences have so many words."""
         filled, unknown, untagged = {}, {}, lengths > 0
         for column in self.columns:
@@ -65,7 +65,7 @@ class Inventory:
                 unknown[column] = filled[column] - (known.true_count if known is not None else 0)
             if column in self._tag and known is not None:
                 untagged &= ~_have_one(known, lengths)
-        return Looked(filled, unknown, untagged)
+        return Coverage(filled, unknown, untagged)
 
     def _known(self, column: str, values: pa.StringArray) -> pa.BooleanArray:
         """Which words have a tag that was met, or anything at all where no tags are told."""

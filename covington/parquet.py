@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,6 +32,7 @@ _TOGETHER = 1 << 22  # words read at a time
 _BYTES = 1 << 27  # of them, as their columns say
 _MOST_BYTES = 1 << 31  # of a sentence: what a column can hold of one
 _KNOWN = frozenset(field.name for field in (*SENTENCE, *PARSE))
+_NAMES, _LETTERS = 100, 100  # of columns that are left out
 _SHOWN = 1_000  # entries of an overlong list that its reject keeps
 
 
@@ -133,9 +135,10 @@ def parse_columns(paths: Iterable[str]) -> set[str]:
     return found & {field.name for field in PARSE}
 
 
-def left_out(schema: pa.Schema) -> tuple[str, ...]:
-    """The columns of a file that our schemas do not know, so that what is made of it will not have them."""
-    return tuple(name for name in schema.names if name not in _KNOWN)
+def left_out(schema: pa.Schema) -> frozenset[str]:
+    """The first columns of a file that our schemas do not know: what is made of it will not have them."""
+    others = (name for name in schema.names if name not in _KNOWN)
+    return frozenset(name[:_LETTERS] for name in islice(others, _NAMES))
 
 
 def rows(
@@ -143,12 +146,14 @@ def rows(
     name: str,
     batch_size: int,
     groups: list[int] | None = None,
+    *,
     metadata: pq.FileMetaData | None = None,
+    step: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The columns that the schemas know, of all row groups or of some.
 
-    Batches have at most so many rows, and fewer where these would fill the memory. Who has the metadata has looked at
-    that already (rows_at_a_time).
+    Batches have at most so many rows, and fewer where these would fill the memory: as `step` says, which was found by
+    rows_at_a_time before, or as it finds now.
     """
     file = pq.ParquetFile(source, metadata=metadata, page_checksum_verification=True)
     str(file.schema_arrow)  # fails here if the names in it are no text
@@ -160,9 +165,9 @@ def rows(
     columns = [column for column in file.schema_arrow.names if column in _KNOWN]
     if twice := {column for column in columns if columns.count(column) > 1}:
         raise DataError(f"it has two columns {min(twice)!r}", source=name)
-    if metadata is None:
-        batch_size = rows_at_a_time(source, file.metadata, name, batch_size, groups)
-    yield from file.iter_batches(batch_size=batch_size, row_groups=groups, columns=columns, use_threads=False)
+    if step is None:
+        step = rows_at_a_time(source, file.metadata, name, batch_size, groups)
+    yield from file.iter_batches(batch_size=step, row_groups=groups, columns=columns, use_threads=False)
 
 
 def rows_at_a_time(

@@ -148,7 +148,7 @@ class Parser:
             with ThreadPoolExecutor(len(spans)) as pool:
                 counts = list(pool.map(work, spans))
         too_long = lengths > longest
-        found = self.inventory.look(batch, lengths)
+        found = self.inventory.coverage(batch, lengths)
         untagged = found.untagged & ~too_long
         if statistics is not None:
             statistics.add(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from types import TracebackType
@@ -51,8 +52,9 @@ class Progress:
     def close(self) -> None:
         """Take the bar away; what stays is the summary that the command prints."""
         if self.visible and self.terminal and self._width:
-            self.stream.write("\r" + " " * self._width + "\r")
-            self.stream.flush()
+            with contextlib.suppress(OSError):  # of a terminal that is gone
+                self.stream.write("\r" + " " * self._width + "\r")
+                self.stream.flush()
 
     @property
     def seconds(self) -> float:

@@ -13,11 +13,11 @@ _ALSO = ("SIGTERM", "SIGHUP")  # by name: not every system has both
 
 
 class StoppedError(KeyboardInterrupt):
-    """A signal other than that of Ctrl-C."""
+    """A signal that is not Ctrl-C's, or an end where what was begun may go on elsewhere."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, goes_on: bool = False) -> None:
         super().__init__(number)
-        self.number = number
+        self.number, self.goes_on = number, goes_on
 
 
 @contextlib.contextmanager
@@ -38,24 +38,44 @@ def stopping() -> Iterator[None]:
 
 def exit_code(error: KeyboardInterrupt) -> int:
     """As shells tell it: 128 and the number of the signal."""
-    return 128 + int(error.number if isinstance(error, StoppedError) else signal.SIGINT)
+    return 128 + number_of(error)
+
+
+def number_of(error: KeyboardInterrupt) -> int:
+    """The signal that an error is of."""
+    return int(error.number if isinstance(error, StoppedError) else signal.SIGINT)
+
+
+@contextlib.contextmanager
+def keeping_ctrl_c() -> Iterator[None]:
+    """What the block makes of Ctrl-C is undone: Beam would end its job server before the job can be cancelled."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if is_main and before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 def terminal_closed(error: KeyboardInterrupt) -> bool:
     """Whether it is not that somebody wants an end, but that nobody is there any longer."""
-    return isinstance(error, StoppedError) and error.number == getattr(signal, "SIGHUP", None)
+    return number_of(error) == getattr(signal, "SIGHUP", None)
 
 
-def briefly(work: Callable[[], object]) -> None:
-    """Do something that may fail, or not answer, while nobody has time to wait."""
+def briefly(work: Callable[[], object]) -> bool:
+    """Do something that may fail, or not answer, while nobody has time to wait; returns whether it was done."""
+    done: list[bool] = []
 
     def attempt() -> None:
         with contextlib.suppress(Exception):
             work()
+            done.append(True)
 
     thread = threading.Thread(target=attempt, daemon=True)
     thread.start()
     thread.join(_PATIENCE)
+    return bool(done)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

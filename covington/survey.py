@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from covington import encoding
 from covington.errors import DataError
-from covington.inventory import TAGGED
+from covington.inventory import MOST_TAGS, TAGGED
 from covington.options import TrainingOptions
 from covington.templates import template_set
 
@@ -55,7 +55,7 @@ class Survey:
             self.labels + other.labels,
             self.columns | other.columns,
             self.root_labels + other.root_labels,
-            {name: self.tags.get(name, _NONE) | other.tags.get(name, _NONE) for name in TAGGED},
+            {name: _together(self.tags.get(name, _NONE), other.tags.get(name, _NONE)) for name in TAGGED},
             self.sentences + other.sentences,
             self.tokens + other.tokens,
         )
@@ -117,6 +117,13 @@ def _count(labels: pa.StringArray) -> Counter[str]:
 
 def _different(values: pa.StringArray | None) -> frozenset[str]:
     return _NONE if values is None else frozenset(pc.unique(values.drop_null()).to_pylist())
+
+
+def _together(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
+    """All tags, or more than there can be of them."""
+    if other <= one:
+        return one
+    return frozenset(sorted(one | other)[: MOST_TAGS + 1])
 
 
 def survey(batches: Iterable[pa.RecordBatch]) -> Survey:

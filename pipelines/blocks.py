@@ -22,7 +22,7 @@ from covington.conllu import sentences_and_lines, split_point
 from covington.conllu_blanks import blank_line
 from covington.endless import KEPT, LONGEST, SLACK, Endless, passed_over, unfinished
 from covington.errors import DataError
-from covington.parquet import left_out, rows_at_a_time
+from covington.parquet import rows_at_a_time
 from covington.pipelines.storage import InputFile, facts, open_raw, read_range, readable
 
 BLOCK_BYTES = 16 << 20
@@ -41,7 +41,6 @@ class Piece:
     kind: str  # "conllu", "parquet" or a compression
     start: int
     end: int
-    left_out: tuple[str, ...] = ()  # columns of a Parquet file that are not read
 
 
 class Count(NamedTuple):
@@ -85,11 +84,9 @@ def cut(file: InputFile, block_bytes: int = BLOCK_BYTES) -> list[Piece]:
         return []
     if kind == "parquet":
         with readable(file.path), open_raw(file.path) as raw:
-            found = pq.ParquetFile(raw)
-            groups, others = found.metadata.num_row_groups, left_out(found.schema_arrow)
-        return [
-            Piece(file, kind, 0, groups, others)
-        ]  # a footer has all of them: to read it takes longer than to count
+            groups = pq.ParquetFile(raw).metadata.num_row_groups
+        # all together, for a footer has all of them, and takes longer to read than to count what it says
+        return [Piece(file, kind, 0, groups)]
     if kind != "conllu":
         return [Piece(file, kind, 0, file.size)]
     starts = range(0, file.size, block_bytes)
@@ -98,15 +95,18 @@ def cut(file: InputFile, block_bytes: int = BLOCK_BYTES) -> list[Piece]:
 
 def footer_of(file: InputFile) -> pq.FileMetaData:
     """The footer of a Parquet file, kept for its other row groups if the file can be told from what it was before."""
+    check_unchanged(file)
     return _kept_footer(file) if file.modified else _read_footer(file)
 
 
 def _read_footer(file: InputFile) -> pq.FileMetaData:
     with readable(file.path), open_raw(file.path) as raw:
-        return pq.ParquetFile(raw).metadata
+        found = pq.ParquetFile(raw).metadata
+    check_unchanged(file)
+    return found
 
 
-_kept_footer = lru_cache(maxsize=4)(_read_footer)
+_kept_footer = lru_cache(maxsize=2)(_read_footer)
 
 
 def file_kind(file: InputFile) -> str:

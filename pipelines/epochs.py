@@ -101,6 +101,7 @@ class Training:
     keep: str | None = None  # "best" by dev LAS, or "last"; best where there is dev data
     patience: int | None = None  # stop after so many epochs without a better dev LAS
     prune: float = 0.0  # averaged weights below this are left out of the model
+    threads: int = field(default=0, compare=False)  # that score the dev data; 0 is one per core
     # whose the folder is, as its training.json says; another run of the same training has another name
     job: str = field(default_factory=partial(secrets.token_hex, 8), compare=False)
 
@@ -432,7 +433,7 @@ class Training:
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "model"
                 self._freeze(weights, record, str(path))
-                record |= dev_scores(str(path), self.dev)
+                record |= dev_scores(str(path), self.dev, self.threads)
                 self.check_job()  # scoring takes its time; what follows removes a model
                 earlier = self.records()
                 if not earlier or record["dev_las"] > earlier[best_epoch(earlier) - 1]["dev_las"]:
@@ -516,8 +517,8 @@ def dealt(batches: Iterator[pa.RecordBatch], shard: int, shards: int) -> Iterato
         first += batch.num_rows
 
 
-def dev_scores(model: str, dev: tuple[str, ...]) -> dict[str, float]:
-    """UAS and LAS of a model on dev data, in percent."""
+def dev_scores(model: str, dev: tuple[str, ...], threads: int = 1) -> dict[str, float]:
+    """UAS and LAS of a model on dev data, in percent; with 0 threads, one per core."""
     parser = Parser.load(model)
-    total = Counts.sum(count(gold, parser.parse(gold, threads=cores())) for gold in read_all(dev))
+    total = Counts.sum(count(gold, parser.parse(gold, threads=threads or cores())) for gold in read_all(dev))
     return {f"dev_{name}": score for name, score in total.attachment_scores.items()}

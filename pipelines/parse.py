@@ -104,7 +104,7 @@ class ParseJob:
         if kept_total is None:
             raise CovingtonError(f"what the workers have written is not in {self.folder}: {SEEN_BY_ALL}")
         report = Report.from_dict(kept_total) + Report.sum(done.values())
-        return close_folder(report, self.folder, {"model": model.checksum})
+        return close_folder(report, self.folder)
 
     def _without_own(self, files: list[InputFile]) -> list[InputFile]:
         """The inputs without what an earlier run of this job has written, if its folder is in that of an input."""

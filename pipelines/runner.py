@@ -32,7 +32,7 @@ from apache_beam.options.pipeline_options_validator import PipelineOptionsValida
 from covington import errors
 from covington.errors import CovingtonError, JobError, OptionError, WorkerLostError
 from covington.machine import cores
-from covington.signals import briefly, terminal_closed
+from covington.signals import StoppedError, briefly, keeping_ctrl_c, number_of, terminal_closed
 
 # Beam's own DirectRunner tries Prism first, a binary that it fetches from the network; these names
 # mean the runner inside this process instead, which is the one that reads --direct_* options.
@@ -82,10 +82,10 @@ class Runner:
     @property
     def is_local(self) -> bool:
         name = PipelineOptions(list(self.flags)).view_as(StandardOptions).runner
-        name = name and name.rpartition(".")[2].lower()
-        return (
-            name is None or name in LOCAL_RUNNERS or f"{name}runner" in LOCAL_RUNNERS
-        )  # as Beam completes it
+        if name is None:
+            return True
+        name = name.rpartition(".")[2].lower()
+        return bool({name, f"{name}runner"} & LOCAL_RUNNERS)  # Beam completes names so
 
     def check(self) -> None:
         """Refuse options that neither covington nor Beam knows, before anything is read."""
@@ -114,7 +114,9 @@ class Runner:
             runner = _local_runner(options) if self.is_local else beam.runners.runner.create_runner(name)
             complaints = PipelineOptionsValidator(options, runner).validate()
         except Exception as error:
-            raise OptionError(f"Beam cannot use the runner {name}: {str(error).splitlines()[0]}") from None
+            raise OptionError(
+                f"Beam cannot use the runner {name or 'DirectRunner'}: {str(error).splitlines()[0]}"
+            ) from None
         if complaints:
             raise OptionError("; ".join(" ".join(one.split()) for one in complaints))
 
@@ -172,13 +174,16 @@ def understood(error: BaseException) -> CovingtonError:
 
 
 def _run(pipeline: beam.Pipeline, is_local: bool = True) -> None:
-    result = pipeline.run()
+    with contextlib.nullcontext() if is_local else keeping_ctrl_c():
+        result = pipeline.run()
     try:
         state = result.wait_until_finish()
     except KeyboardInterrupt as error:
-        if not is_local and not terminal_closed(error):  # a job on a cluster needs no terminal
-            briefly(result.cancel)
-        raise
+        if is_local:
+            raise
+        # a job on a cluster needs no terminal
+        goes_on = terminal_closed(error) or not briefly(result.cancel)
+        raise StoppedError(number_of(error), goes_on) from None
     if state is not None and state != "DONE":
         raise JobError(f"the job ended in the state {state}")
 
@@ -312,14 +317,13 @@ def _silence() -> Iterator[None]:
     What they have to say comes back with the job's own error, and the rest is of no use to who parses a corpus (-v lets
     Beam speak). Some of them find out only when the job is over that it is, and nobody needs to read that either.
     """
-    everybody = logging.getLogger()
-    before = everybody.level
-    everybody.setLevel(logging.CRITICAL)
-    logging.getLogger("apache_beam").setLevel(logging.CRITICAL)  # for good: this is of those who are late
     from apache_beam.runners.worker import sdk_worker
 
     sdk_worker.print = _say_nothing
     others = set(threading.enumerate())
+    log = logging.getLogger("apache_beam")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
     sys.stderr.flush()
     kept = os.dup(2)
     try:
@@ -327,7 +331,7 @@ def _silence() -> Iterator[None]:
             os.dup2(_nowhere().fileno(), 2)
             yield
     finally:
-        everybody.setLevel(before)
+        log.setLevel(before)
         _let_go_of().update(set(threading.enumerate()) - others)
         os.dup2(kept, 2)
         os.close(kept)

@@ -27,6 +27,7 @@ class Shard:
     counted: int
     statistics: Statistics | None = None  # of the parser
     left_out: frozenset[str] = frozenset()  # columns of the input that it does not have
+    model: str = ""  # the checksum of what it was parsed with
 
     @property
     def name(self) -> str:
@@ -51,6 +52,7 @@ class Shard:
             statistics=self.statistics,
             of=self.of,
             left_out=self.left_out,
+            model=self.model,
         )
 
 
@@ -66,6 +68,7 @@ class Report:
     statistics: Statistics | None = None  # of shards that were parsed
     of: int = 0  # how many shards there must be in all
     left_out: frozenset[str] = frozenset()  # columns of Parquet that did not come out
+    model: str = ""  # the checksum of what shards were parsed with
 
     def __add__(self, other: Report) -> Report:
         return Report(
@@ -77,6 +80,7 @@ class Report:
             _sum(self.statistics, other.statistics),
             max(self.of, other.of),
             self.left_out | other.left_out,
+            max(self.model, other.model),
         )
 
     @staticmethod

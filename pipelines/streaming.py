@@ -158,7 +158,7 @@ class ParseStream:
             put(write, self.output)
 
     def _in_order(self, jobs: Iterator[Job]) -> Iterator[Done]:
-        """Results in the order of the jobs, each as soon as it may come, with a few under way at any time."""
+        """Results in the order of the jobs, with a few under way at any time; what is ready comes with the next job."""
         with ThreadPoolExecutor(self.threads) as pool:
             waiting: deque[Future[Done]] = deque()
             try:
@@ -223,7 +223,7 @@ def _row_jobs(
     position = 0
     with readable(file.path), open_raw(file.path) as raw:
         found = pq.ParquetFile(raw)
-        rows, others = found.metadata.num_rows, frozenset(parquet.left_out(found.schema_arrow))
+        rows, others = found.metadata.num_rows, parquet.left_out(found.schema_arrow)
         for batch in parquet.rows(raw, file.name, _ROWS):
             sentences, bad = parquet.sound_rows(batch, file.name, position)
             shard = Shard(0, 0, sentences, reject_batch(bad), batch.num_rows, left_out=others)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -77,12 +77,15 @@ def read_task(task: Task, block_bytes: int = BLOCK_BYTES, strict: bool = False) 
     """Read the blocks of a task, and see to it that they hold what was counted."""
     piece = task[0].piece
     found: Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]
+    others: frozenset[str] = frozenset()
     if piece.kind == "conllu":
         found = (
             parse_text(blocks.read_block(block), block.source, block.position, block.line) for block in task
         )
     elif piece.kind == "parquet":
         found = _read_rows(task)
+        with readable(piece.file.path):
+            others = parquet.left_out(blocks.footer_of(piece.file).schema.to_arrow_schema())
     else:
         found = _read_compressed(task, block_bytes)
     for block, (sentences, rejects) in zip(task, found, strict=True):
@@ -91,9 +94,7 @@ def read_task(task: Task, block_bytes: int = BLOCK_BYTES, strict: bool = False) 
         blocks.check_unchanged(piece.file)
         if strict and rejects.num_rows:
             raise rejected(rejects)
-        yield Shard(
-            block.shard, block.shards, sentences, rejects, block.sentences, left_out=frozenset(piece.left_out)
-        )
+        yield Shard(block.shard, block.shards, sentences, rejects, block.sentences, left_out=others)
 
 
 def _read_compressed(task: Task, block_bytes: int) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
@@ -115,8 +116,14 @@ def _read_rows(task: Task) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
     wanted = {block.part: block for block in task}
     last = max(wanted)
     with readable(piece.file.path), open_raw(piece.file.path) as raw:
-        metadata = blocks.footer_of(piece.file)
-        found = parquet.rows(raw, piece.file.name, task[0].step, [piece.start], metadata)
+        found = parquet.rows(
+            raw,
+            piece.file.name,
+            blocks.BLOCK_ROWS,
+            [piece.start],
+            metadata=blocks.footer_of(piece.file),
+            step=task[0].step,
+        )
         for part, batch in enumerate(found):
             block = wanted.get(part)
             if block is not None:
@@ -124,6 +131,7 @@ def _read_rows(task: Task) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
                 yield good, reject_batch(bad)
             if part == last:
                 return
+    raise blocks.changed(piece.file)
 
 
 def parse_text(
@@ -146,7 +154,7 @@ def parse_shard(shard: Shard, parser: Parser, options: ParseOptions = DEFAULTS) 
     """Parse the sentences of one shard."""
     statistics = Statistics()
     parsed = parse_batch(shard.sentences, parser, options, statistics)
-    return replace(shard, sentences=parsed, statistics=statistics)
+    return replace(shard, sentences=parsed, statistics=statistics, model=parser.checksum)
 
 
 def parse_batch(
@@ -233,7 +241,7 @@ def _name_in(folder: str, path: str) -> str:
     return path.removeprefix(within(folder))
 
 
-def close_folder(report: Report, folder: str, about: Mapping[str, str] | None = None) -> Report:
+def close_folder(report: Report, folder: str) -> Report:
     """Say in the folder that all shards are there, and take away what was needed on the way."""
     shards = [path for path in files_in(folder) if _SHARD.fullmatch(_name_in(folder, path))]
     if report.shards > report.of:
@@ -243,7 +251,7 @@ def close_folder(report: Report, folder: str, about: Mapping[str, str] | None = 
             f"{folder} is not complete: of {report.counted} sentences {report.sentences} came out,"
             f" {report.rejects} were rejected, in {report.shards} of {report.of} shards"
         )
-    write_json(join(folder, SUMMARY), report.to_dict() | {"version": __version__} | dict(about or {}))
+    write_json(join(folder, SUMMARY), report.to_dict() | {"version": __version__})
     remove_folder(join(folder, WORK))
     return report
 

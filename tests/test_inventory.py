@@ -51,7 +51,7 @@ def test_what_is_there_is_counted(
     whole = made(found)
     first = data.draw(st.integers(0, len(found)))
     part, rest = whole.slice(first), found[first:]
-    looked = Inventory(ALL, {name: sorted(one) for name, one in tags.items()}, tag).look(
+    looked = Inventory(ALL, {name: sorted(one) for name, one in tags.items()}, tag).coverage(
         part, encoding.word_counts(part)
     )
     words = [word for row in rest for word in row]
@@ -71,7 +71,7 @@ def test_what_is_there_is_counted(
 
 def test_columns_that_are_not_there_have_nothing() -> None:
     data = batch(sentence("a b", [2, 0], upos="X Y")).select(["tokens", "upos"])
-    looked = Inventory(("upos", "xpos"), {"upos": ["X"], "xpos": ["NN"]}, "upos+xpos").look(
+    looked = Inventory(("upos", "xpos"), {"upos": ["X"], "xpos": ["NN"]}, "upos+xpos").coverage(
         data, encoding.word_counts(data)
     )
     assert looked.filled == {"upos": 2, "xpos": 0}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import contextlib
 import logging
 import os
 import sys
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from covington.errors import WorkerLostError
-from covington.signals import briefly, exit_code
+from covington.signals import StoppedError, briefly, exit_code
 
 Result = TypeVar("Result")
 
@@ -63,11 +64,18 @@ def finished(job: Callable[[], Result], clean_up: Callable[[], object] = lambda:
     try:
         return job()
     except WorkerLostError as error:
-        clean_up()
-        print(f"covington: {error}", file=sys.stderr, flush=True)
-        os._exit(1)
+        _end(str(error), 1, clean_up)
     except KeyboardInterrupt as error:
-        clean_up()
-        print("covington: stopped", file=sys.stderr, flush=True)
+        goes_on = isinstance(error, StoppedError) and error.goes_on
+        _end(f"stopped{', but the job may go on where it runs' * goes_on}", exit_code(error), clean_up)
+
+
+def _end(message: str, code: int, clean_up: Callable[[], object]) -> NoReturn:
+    """End this process, though standard error may be gone with its terminal, or somebody presses Ctrl-C once more."""
+    try:
+        with contextlib.suppress(OSError):
+            clean_up()
+            print(f"covington: {message}", file=sys.stderr, flush=True)
         briefly(atexit._run_exitfuncs)
-        os._exit(exit_code(error))
+    finally:
+        os._exit(code)

@@ -80,14 +80,20 @@ def run(arguments: argparse.Namespace) -> int:
 def chosen_trees(
     arguments: argparse.Namespace, wanted: dict[str, None]
 ) -> Iterator[tuple[Tree, Tree | None]]:
-    """The sentences asked for, with gold if given, in the order of the file; ids that are met are no longer wanted."""
+    """The sentences asked for, with gold if given, in the order of the file; ids that are met are no longer wanted.
+
+    Of each id there is the first sentence (the first with an error, with --errors), and nothing is read after the last.
+    """
+    undrawn = set(wanted)
     for tree, gold in _pairs(arguments.input, arguments.gold):
-        if arguments.sent_id and tree.sent_id not in arguments.sent_id:
+        if arguments.sent_id and tree.sent_id not in undrawn:
             continue
         wanted.pop(tree.sent_id or "", None)
-        if not (arguments.errors and gold is not None and _same(tree, gold)):
-            yield tree, gold
-        if arguments.sent_id and not wanted:
+        if arguments.errors and gold is not None and _same(tree, gold):
+            continue
+        yield tree, gold
+        undrawn.discard(tree.sent_id or "")
+        if arguments.sent_id and not undrawn:
             return
 
 

@@ -18,7 +18,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from covington import __version__, models
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
@@ -114,14 +114,13 @@ def run(arguments: argparse.Namespace) -> int:
     )
     with Progress("parsing", show=arguments.progress) as progress:
         make = _one_file if is_one_file(arguments.output) else _folder
-        outcome = make(arguments, options, progress)
+        report, first_reject = make(arguments, options, progress)
         seconds = progress.seconds
-    report = outcome.report
-    _print_summary(outcome, arguments, seconds)
+    _print_summary(report, first_reject, arguments, seconds)
     if report.rejects and not report.sentences:
         raise CovingtonError("no sentence could be read")
-    parsed = report.statistics and report.sentences - report.statistics.unparsed
-    if report.statistics and parsed == report.statistics.untagged > 0:
+    did = report.statistics
+    if did and did.sentences - did.unparsed == did.untagged > 0:
         raise CovingtonError(
             "no sentence has a part-of-speech tag that this model knows; `covington info` shows from which column it"
             " reads tags, and which ones it knows"
@@ -129,15 +128,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-class _Outcome(NamedTuple):
-    """What came of it, which sentence was the first that could not be read, and by which model it was done."""
-
-    report: Report
-    first_reject: str | None
-    model: str
-
-
-def _one_file(arguments: argparse.Namespace, options: ParseOptions, progress: Progress) -> _Outcome:
+def _one_file(
+    arguments: argparse.Namespace, options: ParseOptions, progress: Progress
+) -> tuple[Report, str | None]:
+    """What came of it, and the first sentence that could not be read."""
     from covington.parser import Parser
     from covington.pipelines.model import local_path
     from covington.pipelines.remote import FILE_OPTIONS
@@ -164,20 +158,19 @@ def _one_file(arguments: argparse.Namespace, options: ParseOptions, progress: Pr
         arguments.strict,
         _rejects_place(arguments),
     )
-    parser = Parser.load(local_path(arguments.model))
-    report = stream.run(parser, progress)
+    report = stream.run(Parser.load(local_path(arguments.model)), progress)
     if report.counted != report.sentences + report.rejects:
         raise CovingtonError(
             f"{report.counted} sentences went in, {report.sentences} came out, {report.rejects} were rejected"
         )
-    return _Outcome(report, stream.first_reject, parser.checksum)
+    return report, stream.first_reject
 
 
-def _folder(arguments: argparse.Namespace, options: ParseOptions, progress: Progress) -> _Outcome:
+def _folder(
+    arguments: argparse.Namespace, options: ParseOptions, progress: Progress
+) -> tuple[Report, str | None]:
     from covington.pipelines.parse import ParseJob
     from covington.pipelines.runner import Runner
-    from covington.pipelines.storage import join, read_json
-    from covington.pipelines.work import SUMMARY
 
     if arguments.rejects:
         raise OptionError("--rejects is for one file; a folder has its rejects in _rejects/")
@@ -196,21 +189,24 @@ def _folder(arguments: argparse.Namespace, options: ParseOptions, progress: Prog
     )
     runner = Runner(beam_flags(arguments), arguments.threads, arguments.verbose)
     report = finished(lambda: job.run(runner, progress), progress.close)
-    first_reject = _first_reject(arguments.output) if report.rejects else None
-    return _Outcome(report, first_reject, read_json(join(arguments.output, SUMMARY))["model"])
+    return report, _first_reject(arguments.output) if report.rejects else None
 
 
-def _print_summary(outcome: _Outcome, arguments: argparse.Namespace, seconds: float) -> None:
-    report = outcome.report
+def _print_summary(
+    report: Report, first_reject: str | None, arguments: argparse.Namespace, seconds: float
+) -> None:
     if arguments.json:
-        facts = report.to_dict() | {"version": __version__, "model": outcome.model}
-        facts |= {"seconds": round(seconds, 3), "output": arguments.output}
+        facts = report.to_dict() | {
+            "version": __version__,
+            "seconds": round(seconds, 3),
+            "output": arguments.output,
+        }
         print(json.dumps(facts, sort_keys=True), file=sys.stderr if arguments.output == "-" else sys.stdout)
         return
     warnings = [
         *_about_trees(report, arguments),
-        *_about_columns(report),
-        *_about_rejects(outcome, arguments),
+        *_about_columns(report, arguments),
+        *_about_rejects(report, first_reject, arguments),
     ]
     if arguments.output == "-" and not warnings:
         return
@@ -234,7 +230,7 @@ def _about_trees(report: Report, arguments: argparse.Namespace) -> Iterator[str]
     if did.untagged:
         yield f"{many(did.untagged, 'sentence')} without a tag that the model knows: expect wrong trees there"
     if empty := [column for column, words in did.filled.items() if not words and report.tokens]:
-        is_hard = arguments.model == models.DEFAULT and {*empty} & {"xpos", "feats"}
+        is_hard = arguments.model == models.DEFAULT and {*empty} & {"xpos", "feats"} and "upos" not in empty
         other = f"; --model {models.PLAIN} needs UPOS alone" if is_hard else ""
         names = " or ".join(_COLUMNS[column] for column in empty)
         yield f"no word has {names}, which the model has learnt from: expect worse trees{other}"
@@ -246,18 +242,23 @@ def _about_trees(report: Report, arguments: argparse.Namespace) -> Iterator[str]
             )
 
 
-def _about_columns(report: Report) -> Iterator[str]:
+def _about_columns(report: Report, arguments: argparse.Namespace) -> Iterator[str]:
+    from covington.pipelines.streaming import is_one_file
+
     if names := sorted(report.left_out):
         shown = ", ".join(printable(name) for name in names[:_SHOWN]) + (", ..." if names[_SHOWN:] else "")
-        yield f"{many(len(names), 'column')} of the input left out, but source and position tell the row: {shown}"
+        is_text = arguments.format == "conllu" or is_one_file(arguments.output)
+        to_parquet = arguments.output.endswith(".parquet") or not is_text
+        hint = " (source and position tell the row)" if to_parquet else ""
+        yield f"{many(len(names), 'column')} of the input left out{hint}: {shown}"
 
 
-def _about_rejects(outcome: _Outcome, arguments: argparse.Namespace) -> Iterator[str]:
-    if rejected := outcome.report.rejects:
+def _about_rejects(report: Report, first_reject: str | None, arguments: argparse.Namespace) -> Iterator[str]:
+    if report.rejects:
         rejects = _rejects_place(arguments)
         where = f"see {rejects}" if rejects else "--rejects FILE keeps them, --strict stops at the first"
-        yield f"{many(rejected, 'sentence')} could not be read: {where}"
-        yield f"the first of them: {printable(str(outcome.first_reject))}"
+        yield f"{many(report.rejects, 'sentence')} could not be read: {where}"
+        yield f"the first of them: {printable(str(first_reject))}"
 
 
 def _rejects_place(arguments: argparse.Namespace) -> str | None:

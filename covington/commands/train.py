@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="W",
-        help="leave averaged weights smaller than W out of the model (0; the bundled model has 2)",
+        help="leave averaged weights smaller than W out of the model (0; bundled models have 2)",
     )
     defaults = TrainingOptions()
     group = parser.add_argument_group("how to learn")
@@ -102,7 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="shards that this machine learns at a time (0: one per core)",
+        help="shards learnt at a time on this machine, and threads that score (0: one per core)",
     )
     parser.add_argument(
         "--overwrite",
@@ -133,6 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         keep=arguments.keep,
         patience=arguments.patience,
         prune=arguments.prune,
+        threads=arguments.threads,
     )
     teller = _Teller(arguments.json, arguments.epochs)
     kept = _train(work, arguments, teller)

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pickle
+import pty
 import shlex
 import signal
 import subprocess
@@ -320,6 +321,27 @@ sys.exit(main())
     assert (command.returncode, told) == (128 + number, "covington: stopped\n")
     assert main(arguments) == 0
     assert pq.read_table(tmp_path / "out", columns=["position"]).num_rows == 60 * 40 * 42
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("output", ["out", "out.conllu"])
+def test_a_job_ends_with_its_terminal(output: str, corpus: Path, small_model: str, tmp_path: Path) -> None:
+    """Though nothing can be written to it any longer, the bar neither."""
+    big = tmp_path / "big.conllu"
+    big.write_bytes((corpus / "a.conllu").read_bytes() * 120)
+    words = [sys.executable, "-m", "covington", "parse", big, "-o", tmp_path / output, "--model", small_model]
+    command = " ".join(shlex.quote(str(word)) for word in words)
+    master, slave = pty.openpty()
+    terminal = os.ttyname(slave)
+    # the leader of a session has the first terminal that it opens, and is told when it closes
+    with subprocess.Popen(
+        ["sh", "-c", f"exec {command} < {terminal} > {terminal} 2>&1"], start_new_session=True
+    ) as job:
+        assert b"parsing" in os.read(master, 1000)
+        os.close(slave)
+        os.close(master)
+        assert job.wait(30) == 128 + signal.SIGHUP
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".part")]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

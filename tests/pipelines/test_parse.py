@@ -191,7 +191,7 @@ def test_columns_that_are_missing_or_left_out_are_told(
     told = capsys.readouterr().err
     assert "no word has FEATS or LEMMA, which the model has learnt from" in told
     assert f"--model {models.PLAIN} needs UPOS alone" in told
-    assert "2 columns of the input left out, but source and position tell the row: doc_id, language" in told
+    assert "2 columns of the input left out (source and position tell the row): doc_id, language" in told
     assert main([*call[:-1], "--overwrite", "--model", models.PLAIN]) == 0
     assert "no word has" not in capsys.readouterr().err
 

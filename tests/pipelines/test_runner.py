@@ -28,6 +28,7 @@ from covington.signals import StoppedError
 release = threading.Event()
 late: list[threading.Thread] = []
 periods: list[int] = []
+meanwhile: list[int] = []
 
 
 def _fail_late() -> None:
@@ -43,6 +44,10 @@ def _leave_behind(_: int) -> None:
 
 def _ask_for_period(_: int) -> None:
     periods.append(statesampler.get_current_tracker().sampling_period_ms)
+
+
+def _ask_for_level(_: int) -> None:
+    meanwhile.append(logging.getLogger("host").getEffectiveLevel())
 
 
 def _fail() -> None:
@@ -127,14 +132,11 @@ def test_what_beam_itself_refuses_is_one_sentence(flags: tuple[str, ...], messag
 
 
 def test_the_logs_of_others_go_on() -> None:
-    everybody = logging.getLogger()
-    before = everybody.level
-    everybody.setLevel(logging.INFO)
-    try:
-        Runner(threads=1).run(lambda pipeline: pipeline | beam.Create([1]))
-        assert everybody.level == logging.INFO
-    finally:
-        everybody.setLevel(before)
+    levels = {name: logging.getLogger(name).level for name in (None, "apache_beam", "host")}
+    meanwhile.clear()
+    Runner(threads=1).run(lambda pipeline: pipeline | beam.Create([1]) | beam.Map(_ask_for_level))
+    assert meanwhile == [logging.getLogger("host").getEffectiveLevel()]
+    assert {name: logging.getLogger(name).level for name in levels} == levels
 
 
 @pytest.mark.parametrize(
@@ -155,19 +157,20 @@ def test_a_job_elsewhere_is_cancelled_with_the_command(error: KeyboardInterrupt,
     result = SimpleNamespace(wait_until_finish=wait, cancel=lambda: told.append(True))
     pipeline: Any = SimpleNamespace(run=lambda: result)
     for is_local in (False, True):
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt) as caught:
             runner._run(pipeline, is_local)
+        assert signals.exit_code(caught.value) == signals.exit_code(error)
+        assert getattr(caught.value, "goes_on", False) == (not is_local and not cancelled)
     assert told == [True] * cancelled
 
 
 def test_who_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signals, "_PATIENCE", 0.01)
     never, done = threading.Event(), threading.Event()
-    signals.briefly(never.wait)
-    signals.briefly(_fail)
+    assert not signals.briefly(never.wait)
     monkeypatch.setattr(signals, "_PATIENCE", 60)
-    signals.briefly(done.set)
-    assert done.is_set()
+    assert not signals.briefly(_fail)
+    assert signals.briefly(done.set) and done.is_set()
     never.set()
 
 

@@ -260,7 +260,9 @@ def test_early_stopping_and_the_best_epoch(
     runner: Runner | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     las = iter([50.0, 70.0, 60.0, 70.0, 99.0])
-    monkeypatch.setattr(epochs, "dev_scores", lambda model, dev: {"dev_uas": 0.0, "dev_las": next(las)})
+    monkeypatch.setattr(
+        epochs, "dev_scores", lambda model, dev, threads: {"dev_uas": 0.0, "dev_las": next(las)}
+    )
     work = Training(
         (SAMPLE,), str(tmp_path / "model"), (SAMPLE,), TrainingOptions(epochs=5), patience=2, keep="best"
     )
@@ -499,7 +501,7 @@ def test_a_late_worker_leaves_the_best_model_of_the_next_training(
     other = Training((SAMPLE,), str(tmp_path / "model"), (SAMPLE,), TrainingOptions(epochs=2, seed=2))
     scored: list[str] = []
 
-    def dev_scores(model: str, dev: object) -> dict[str, float]:
+    def dev_scores(model: str, dev: object, threads: int) -> dict[str, float]:
         scored.append(model)
         if len(scored) == 2:
             return {"dev_uas": 10.0, "dev_las": 10.0}
