@@ -87,6 +87,12 @@ class Runner:
         name = name.rpartition(".")[2].lower()
         return bool({name, f"{name}runner"} & LOCAL_RUNNERS)  # Beam completes names so
 
+    @property
+    def _is_elsewhere(self) -> bool:
+        """Whether a job could go on without this process; Prism is started by it and ends with it."""
+        name = PipelineOptions(list(self.flags)).view_as(StandardOptions).runner or ""
+        return not self.is_local and "prism" not in name.lower()
+
     def check(self) -> None:
         """Refuse options that neither covington nor Beam knows, before anything is read."""
         parsers: list[argparse.ArgumentParser] = []
@@ -139,7 +145,7 @@ class Runner:
                 if self.is_local and mode == "multi_processing":
                     _run_watched(pipeline)
                 else:
-                    _run(pipeline, self.is_local)
+                    _run(pipeline, self._is_elsewhere)
         except Exception as error:
             if _STOPPED.search(str(error)):
                 raise KeyboardInterrupt from None  # in a worker that is a thread of this process
@@ -173,13 +179,13 @@ def understood(error: BaseException) -> CovingtonError:
     return JobError(f"the job failed: {plain} (-v shows the whole story)")
 
 
-def _run(pipeline: beam.Pipeline, is_local: bool = True) -> None:
-    with contextlib.nullcontext() if is_local else keeping_ctrl_c():
+def _run(pipeline: beam.Pipeline, is_elsewhere: bool = False) -> None:
+    with keeping_ctrl_c() if is_elsewhere else contextlib.nullcontext():
         result = pipeline.run()
     try:
         state = result.wait_until_finish()
     except KeyboardInterrupt as error:
-        if is_local:
+        if not is_elsewhere:
             raise
         # a job on a cluster needs no terminal
         goes_on = terminal_closed(error) or not briefly(result.cancel)

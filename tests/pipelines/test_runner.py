@@ -114,7 +114,10 @@ print(os.environ["no_grpc_proxy"])
 )
 def test_all_names_of_the_local_runner_mean_it(name: str) -> None:
     assert Runner(("--runner", name)).is_local
+    assert not Runner(("--runner", name))._is_elsewhere
     assert not Runner(("--runner", "Prism")).is_local
+    assert not Runner(("--runner", "PrismRunner"))._is_elsewhere
+    assert Runner(("--runner", "FlinkRunner"))._is_elsewhere
 
 
 @pytest.mark.parametrize(
@@ -156,11 +159,11 @@ def test_a_job_elsewhere_is_cancelled_with_the_command(error: KeyboardInterrupt,
 
     result = SimpleNamespace(wait_until_finish=wait, cancel=lambda: told.append(True))
     pipeline: Any = SimpleNamespace(run=lambda: result)
-    for is_local in (False, True):
+    for is_elsewhere in (True, False):
         with pytest.raises(KeyboardInterrupt) as caught:
-            runner._run(pipeline, is_local)
+            runner._run(pipeline, is_elsewhere)
         assert signals.exit_code(caught.value) == signals.exit_code(error)
-        assert getattr(caught.value, "goes_on", False) == (not is_local and not cancelled)
+        assert getattr(caught.value, "goes_on", False) == (is_elsewhere and not cancelled)
     assert told == [True] * cancelled
 
 
