@@ -10,13 +10,14 @@ INSTALL := $(PIP) install --no-compile
 
 SOURCES := setup.py pyproject.toml $(wildcard covington/*.pyx covington/*.pxd covington/*.h)
 
-.PHONY: demo test test-slow lint format fuzz benchmark sdist wheel check-wheel lock audit clean help test-flink test-prism faults soak
+.PHONY: demo test test-slow lint format fuzz benchmark sdist wheel check-wheel lock audit clean help test-flink test-spark test-prism faults soak
 
 help:
 	@echo "make demo       install, parse the sample corpus, show what was found"
 	@echo "make test       install and run the tests"
 	@echo "make test-slow  the tests that build, kill and start processes over and over"
 	@echo "make test-flink the same jobs on Apache Flink: embedded, and a cluster of two (Java 17, Maven)"
+	@echo "make test-spark the same jobs on Apache Spark, embedded (Java 17, Maven)"
 	@echo "make test-prism the same jobs on Prism, Beam's local runner in Go (Go)"
 	@echo "make faults     let everything go wrong, and write docs/faults.md"
 	@echo "make soak       parse for MINUTES (30) with a fault every minute"
@@ -53,6 +54,10 @@ test-slow: $(VENV)/installed-dev
 test-flink: $(VENV)/installed-dev
 	$(BIN)/python -m tests.engines.fetch flink wheel
 	$(BIN)/python -m pytest -q -m "engines$(if $(FULL),, and not slow)" tests/engines/test_flink.py tests/faults
+
+test-spark: $(VENV)/installed-dev
+	$(BIN)/python -m tests.engines.fetch spark wheel
+	$(BIN)/python -m pytest -q -m engines tests/engines/test_spark.py
 
 test-prism: $(VENV)/installed-dev
 	$(BIN)/python -m tests.engines.fetch prism wheel

@@ -1,7 +1,7 @@
 # The steps of .ci/run and what each of them waits for; longest first, so that two at a time end together.
 
-.PHONY: all chromium installed worker test-slow test flink prism lint fuzz check-wheel audit demo
-all: chromium installed worker test-slow test flink prism lint fuzz check-wheel audit demo
+.PHONY: all chromium installed worker test-slow test flink spark prism lint fuzz check-wheel audit demo
+all: chromium installed worker test-slow test flink spark prism lint fuzz check-wheel audit demo
 
 MAKEFLAGS += --no-print-directory
 SAY = @printf '\n== %s\n'
@@ -38,7 +38,7 @@ fuzz: installed
 	    else echo "fuzzers: they need gcc on Linux" | tee -a build/not-tested; fi
 
 # an engine that cannot be had on this machine is not tested, and that is said; what fails for another reason fails
-flink prism: worker
+flink spark prism: worker
 	$(SAY) "$@"
 	@code=0; .venv/bin/python -m tests.engines.fetch $@ || code=$$?; \
 	    case $$code in \

@@ -1,1 +1,1 @@
-"""The same jobs on engines of their own: Apache Flink and Prism; run by `make test-flink` and `make test-prism`."""
+"""The same jobs on engines of their own: Apache Flink, Apache Spark and Prism; run by `make test-flink` and so on."""

@@ -65,12 +65,12 @@ def worker_pool(worker_python: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(scope="session")
-def flink() -> fetch.Flink:
+def flink() -> fetch.Engine:
     return had(fetch.flink)
 
 
 @pytest.fixture(scope="session")
-def job_server(flink: fetch.Flink, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def job_server(flink: fetch.Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of Beam's job server for Flink."""
     server = JobServer(flink, tmp_path_factory.mktemp("job-server"))
     yield server.address
@@ -79,7 +79,7 @@ def job_server(flink: fetch.Flink, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="session")
 def cluster(
-    flink: fetch.Flink, worker_python: Path, tmp_path_factory: pytest.TempPathFactory
+    flink: fetch.Engine, worker_python: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
     """A stand-alone cluster of two TaskManagers."""
     started = Cluster(flink, worker_python, tmp_path_factory.mktemp("cluster"))

@@ -1,6 +1,6 @@
-"""Fetches what the engines need: Flink's jars by Maven, Prism by Go, and an environment for workers.
+"""Fetches what the engines need: the jars of Flink and Spark by Maven, Prism by Go, and an environment for workers.
 
-    python -m tests.engines.fetch flink prism wheel
+    python -m tests.engines.fetch flink spark prism wheel
 
 Everything goes to build/engines, or to the folder named by COVINGTON_ENGINES, and stays there. An engine that
 cannot be had is an UnavailableError that says why.
@@ -25,13 +25,19 @@ from apache_beam.version import __version__ as beam_version
 
 ROOT = Path(__file__).parents[2]
 PRISM = "github.com/apache/beam/sdks/v2/go/cmd/prism"
-JOB_SERVER = "org.apache.beam.runners.flink.FlinkJobServerDriver"
 STOCK = (f"apache-beam=={beam_version}", "pyarrow", "numpy", "Cython", "setuptools")  # in Beam's worker image
 SOURCES = ("covington", "pipelines", "schemas", "models", "setup.py", "pyproject.toml", "MANIFEST.in")
 
-# what Flink and its serialisation reach into when they run on Java 17
-OPENED = ("lang", "lang.reflect", "util", "util.concurrent", "net", "io", "nio", "text", "time")
-ADD_OPENS = (*(f"java.base/java.{name}" for name in OPENED), "java.base/sun.nio.ch")
+# what Flink and Spark and their serialisation reach into when they run on Java 17
+JAVA = (
+    *("lang", "lang.invoke", "lang.reflect", "util", "util.concurrent", "util.concurrent.atomic"),
+    *("net", "io", "nio", "text", "time"),
+)
+SUN = ("nio.ch", "nio.cs", "security.action", "util.calendar")
+ADD_OPENS = (*(f"java.base/java.{name}" for name in JAVA), *(f"java.base/sun.{name}" for name in SUN))
+
+Artifact = tuple[str, str, str]  # group, name, version
+LOG: Artifact = ("org.slf4j", "slf4j-simple", "1.7.30")
 
 
 class UnavailableError(Exception):
@@ -40,10 +46,11 @@ class UnavailableError(Exception):
 
 @dataclass(frozen=True)
 class Runner:
-    """One of Beam's Flink runners on Maven Central."""
+    """One of Beam's runners on Maven Central, and the engine itself where it does not bring it along."""
 
     artifact: str
     version: str
+    engine: tuple[Artifact, ...] = ()
 
     @property
     def coordinates(self) -> str:
@@ -52,19 +59,28 @@ class Runner:
 
 # The job server of the installed Beam has all it needs in one jar. Where a mirror does not keep it, the runner it is
 # made of, with its dependencies, is the same program; 2.62.0 is the newest whose parts are all to be had apart.
-RUNNERS = (
+FLINK = (
     Runner("beam-runners-flink-1.20-job-server", beam_version),
     Runner("beam-runners-flink-1.19-job-server", beam_version),
     Runner("beam-runners-flink-1.19", "2.62.0"),
 )
+SPARK = (
+    Runner("beam-runners-spark-3-job-server", beam_version),
+    Runner(
+        "beam-runners-spark-3",
+        "2.62.0",
+        tuple(("org.apache.spark", f"spark-{part}_2.12", "3.5.0") for part in ("core", "sql", "streaming")),
+    ),
+)
 
 
 @dataclass(frozen=True)
-class Flink:
-    """A folder of jars that holds Flink and Beam's runner for it."""
+class Engine:
+    """A folder of jars that holds an engine and Beam's runner for it, whose job server has this main class."""
 
     folder: Path
     coordinates: str
+    job_server: str
 
     @property
     def classpath(self) -> str:
@@ -72,7 +88,7 @@ class Flink:
 
     @property
     def job_server_jar(self) -> Path:
-        """A jar for --flink_job_server_jar, which names the others."""
+        """A jar for --flink_job_server_jar or --spark_job_server_jar, which names the others."""
         return self.folder.parent / "job-server.jar"
 
 
@@ -90,15 +106,24 @@ def locked() -> Iterator[None]:
         yield
 
 
+def flink() -> Engine:
+    """Flink, with the first of the runners that can be had."""
+    return _engine("flink", FLINK, "org.apache.beam.runners.flink.FlinkJobServerDriver")
+
+
+def spark() -> Engine:
+    """Spark, likewise."""
+    return _engine("spark", SPARK, "org.apache.beam.runners.spark.SparkJobServerDriver")
+
+
 @locked()
-def flink() -> Flink:
-    """The first of the runners that can be had."""
+def _engine(engine: str, runners: Sequence[Runner], job_server: str) -> Engine:
     need("java", "mvn")
-    home = cache() / f"flink-for-beam-{beam_version}"
+    home = cache() / f"{engine}-for-beam-{beam_version}"
     name = home / "coordinates"
     if not name.exists():
         found, complaints = None, []
-        for runner in RUNNERS:
+        for runner in runners:
             shutil.rmtree(home / "jars", ignore_errors=True)
             complaint = _copy_jars(runner, home)
             if complaint is None:
@@ -106,16 +131,16 @@ def flink() -> Flink:
                 break
             complaints.append(complaint)
         if found is None:
-            raise UnavailableError(f"no Flink runner can be had: {complaints[-1]}")
-        _write_thin_jar(home / "jars", home / "job-server.jar")
+            raise UnavailableError(f"no runner for {engine} can be had: {complaints[-1]}")
+        _write_thin_jar(home / "jars", home / "job-server.jar", job_server)
         name.write_text(found.coordinates)
-    return Flink(home / "jars", name.read_text())
+    return Engine(home / "jars", name.read_text(), job_server)
 
 
 def _copy_jars(runner: Runner, home: Path) -> str | None:
     """Copy a runner and all it depends on to home/jars; what Maven complains of, if it does."""
     home.mkdir(parents=True, exist_ok=True)
-    wanted = (("org.apache.beam", runner.artifact, runner.version), ("org.slf4j", "slf4j-simple", "1.7.30"))
+    wanted = (("org.apache.beam", runner.artifact, runner.version), *runner.engine, LOG)
     dependencies = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
         f"<version>{version}</version></dependency>"
@@ -134,11 +159,11 @@ def _copy_jars(runner: Runner, home: Path) -> str | None:
     return lines[0][:300] if lines else f"mvn ended with {done.returncode}"
 
 
-def _write_thin_jar(jars: Path, target: Path) -> None:
+def _write_thin_jar(jars: Path, target: Path, main: str) -> None:
     """A jar of nothing but a manifest: the main class, the class path, and what Java 17 must open."""
     manifest = {
         "Manifest-Version": "1.0",
-        "Main-Class": JOB_SERVER,
+        "Main-Class": main,
         "Class-Path": " ".join(f"jars/{path.name}" for path in sorted(jars.glob("*.jar"))),
         "Add-Opens": " ".join(ADD_OPENS),
     }
@@ -237,11 +262,11 @@ def main(names: Sequence[str]) -> int:
     """Fetch what is named and tell of it; 3 if something cannot be had."""
     for name in names:
         try:
-            found = {"flink": flink, "prism": prism, "wheel": wheel}[name]()
+            found = {"flink": flink, "spark": spark, "prism": prism, "wheel": wheel}[name]()
         except UnavailableError as error:
             print(f"{name} cannot be tested here: {error}")
             return 3
-        print(f"{name}: {found.coordinates if isinstance(found, Flink) else found}")
+        print(f"{name}: {found.coordinates if isinstance(found, Engine) else found}")
     return 0
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.engines.fetch import ADD_OPENS, JOB_SERVER, Flink
+from tests.engines.fetch import ADD_OPENS, Engine
 
 JOB_MANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 TASK_MANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
@@ -99,13 +99,13 @@ def answers(address: str) -> bool:
 
 
 class JobServer(Process):
-    """Beam's job server for Flink."""
+    """Beam's job server for an engine."""
 
-    def __init__(self, flink: Flink, folder: Path) -> None:
+    def __init__(self, engine: Engine, folder: Path, *options: str) -> None:
         self.address = f"localhost:{free_port()}"
-        options = ("--job-host=localhost", f"--job-port={self.address.partition(':')[2]}")
+        here = ("--job-host=localhost", f"--job-port={self.address.partition(':')[2]}")
         more = ("--artifact-port=0", "--expansion-port=0", f"--artifacts-dir={folder / 'artifacts'}")
-        command = (*JAVA, "-Xmx1g", "-cp", flink.classpath, JOB_SERVER, *options, *more)
+        command = (*JAVA, "-Xmx1g", "-cp", engine.classpath, engine.job_server, *here, *more, *options)
         super().__init__(command, folder / "job-server.log")
         self.wait_for(lambda: answers(self.address), "the job server")
 
@@ -117,7 +117,7 @@ class Cluster:
     its own, in which that name is another address of this machine.
     """
 
-    def __init__(self, flink: Flink, python: Path, folder: Path) -> None:
+    def __init__(self, flink: Engine, python: Path, folder: Path) -> None:
         self._flink, self._python, self._folder = flink, python, folder
         self.rest, self._pool_port = free_port(), free_port()
         self._configure()

@@ -9,7 +9,7 @@ import pytest
 
 from covington.cli import main
 from covington.pipelines import Runner
-from tests.engines.fetch import Flink
+from tests.engines.fetch import Engine
 from tests.engines.jobs import Jobs
 from tests.engines.servers import Cluster
 from tests.pipelines.test_parse import files
@@ -66,7 +66,7 @@ def test_the_cluster_with_workers_in_the_submitting_process(
 
 
 def test_the_command_starts_flink_by_itself(
-    jobs: Jobs, flink: Flink, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    jobs: Jobs, flink: Engine, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     call = ["parse", jobs.corpus, "--model", jobs.model]
     on = [
