@@ -230,8 +230,8 @@ def _about_trees(report: Report, arguments: argparse.Namespace) -> Iterator[str]
     if did.untagged:
         yield f"{many(did.untagged, 'sentence')} without a tag that the model knows: expect wrong trees there"
     if empty := [column for column, words in did.filled.items() if not words and report.tokens]:
-        is_hard = arguments.model == models.DEFAULT and {*empty} & {"xpos", "feats"} and "upos" not in empty
-        other = f"; --model {models.PLAIN} needs UPOS alone" if is_hard else ""
+        is_better = arguments.model == models.DEFAULT and {"xpos", "feats"} & {*empty} and "upos" not in empty
+        other = f"; --model {models.PLAIN} needs UPOS alone" if is_better else ""
         names = " or ".join(_COLUMNS[column] for column in empty)
         yield f"no word has {names}, which the model has learnt from: expect worse trees{other}"
     for column, words in did.unknown.items():
@@ -247,9 +247,9 @@ def _about_columns(report: Report, arguments: argparse.Namespace) -> Iterator[st
 
     if names := sorted(report.left_out):
         shown = ", ".join(printable(name) for name in names[:_SHOWN]) + (", ..." if names[_SHOWN:] else "")
-        is_text = arguments.format == "conllu" or is_one_file(arguments.output)
-        to_parquet = arguments.output.endswith(".parquet") or not is_text
-        hint = " (source and position tell the row)" if to_parquet else ""
+        to_shards = not is_one_file(arguments.output) and arguments.format != "conllu"
+        is_parquet = arguments.output.endswith(".parquet") or to_shards
+        hint = " (source and position tell the row)" if is_parquet else ""
         yield f"{many(len(names), 'column')} of the input left out{hint}: {shown}"
 
 

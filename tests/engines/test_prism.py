@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ pytestmark = [
 
 @pytest.fixture(scope="session")
 def prism() -> Path:
+    # at the end of the process it tells of what it ends, when nobody listens any longer
+    logging.getLogger("apache_beam.utils.subprocess_server").setLevel(logging.ERROR)
     return had(fetch.prism)
 
 
