@@ -83,9 +83,10 @@ def read_task(task: Task, block_bytes: int = BLOCK_BYTES, strict: bool = False) 
             parse_text(blocks.read_block(block), block.source, block.position, block.line) for block in task
         )
     elif piece.kind == "parquet":
-        found = _read_rows(task)
+        footer = blocks.footer_of(piece.file)
+        found = _read_rows(task, footer)
         with readable(piece.file.path):
-            others = parquet.left_out(blocks.footer_of(piece.file).schema.to_arrow_schema())
+            others = parquet.left_out(footer.schema.to_arrow_schema())
     else:
         found = _read_compressed(task, block_bytes)
     for block, (sentences, rejects) in zip(task, found, strict=True):
@@ -111,7 +112,7 @@ def _read_compressed(task: Task, block_bytes: int) -> Iterator[tuple[pa.RecordBa
     raise blocks.changed(task[0].piece.file)
 
 
-def _read_rows(task: Task) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+def _read_rows(task: Task, footer: pq.FileMetaData) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
     piece = task[0].piece
     wanted = {block.part: block for block in task}
     last = max(wanted)
@@ -121,7 +122,7 @@ def _read_rows(task: Task) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
             piece.file.name,
             blocks.BLOCK_ROWS,
             [piece.start],
-            metadata=blocks.footer_of(piece.file),
+            metadata=footer,
             step=task[0].step,
         )
         for part, batch in enumerate(found):
