@@ -8,7 +8,7 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # what is imported is compiled then; all of it now would take half a minute
 INSTALL := $(PIP) install --no-compile
 
-SOURCES := setup.py pyproject.toml $(wildcard covington/*.pyx covington/*.pxd covington/*.h)
+SOURCES := setup.py pyproject.toml $(shell find covington -name "*.pyx" -o -name "*.pxd" -o -name "*.h")
 
 .PHONY: demo test test-slow lint format fuzz benchmark sdist wheel check-wheel lock audit clean help test-flink test-spark test-prism faults soak
 
@@ -99,8 +99,8 @@ sdist: $(VENV)/installed-dev
 wheel: $(VENV)/installed-dev
 	target=$$($(BIN)/python -c "import sys, sysconfig as s; print(f'build/lib.{s.get_platform()}-{sys.implementation.cache_tag}')"); \
 	    ending=$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"); \
-	    rm -rf $$target && mkdir -p $$target/covington && \
-	    for source in covington/*.pyx; do cp -p $${source%.pyx}$$ending $$target/covington/; done
+	    rm -rf $$target && for source in $$(find covington -name '*.pyx'); do \
+	    mkdir -p $$target/$$(dirname $$source) && cp -p $${source%.pyx}$$ending $$target/$$(dirname $$source)/; done
 	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist .
 
 check-wheel: wheel
@@ -121,4 +121,5 @@ audit:
 	build/audit-venv/bin/python .ci/audit.py || { [ $$? = 3 ] && echo "audit: nobody could be asked" >> build/not-tested; }
 
 clean:
-	rm -rf $(VENV) build dist demo-output *.egg-info covington/*.so covington/*.c
+	rm -rf $(VENV) build dist demo-output *.egg-info
+	find covington -name '*.pyx' | sed 's/\.pyx$$//' | while read module; do rm -f $$module.c $$module.*.so; done

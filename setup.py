@@ -23,11 +23,16 @@ DIRECTIVES = {
 }
 
 
+# the packages in covington/, and the folders beside it that are installed below it
+PACKAGES = [".".join(path.parent.parts) for path in sorted(Path("covington").rglob("__init__.py"))]
+BESIDE = ("pipelines", "schemas", "models")
+
+
 def compiled(path: Path) -> Extension:
     extension = Extension(
         ".".join(path.with_suffix("").parts),
         [path.as_posix()],
-        depends=["covington/kernels.h"],
+        depends=[str(header) for header in sorted(Path("covington").rglob("*.h"))],
         extra_compile_args=["-O1", "-g"] if DEBUG else ["-O3", "-g0"],
     )
     extension.cython_directives = DIRECTIVES
@@ -36,19 +41,7 @@ def compiled(path: Path) -> Extension:
 
 setup(
     options={"build_ext": {"parallel": os.cpu_count()}},
-    packages=[
-        "covington",
-        "covington.commands",
-        "covington.pipelines",
-        "covington.schemas",
-        "covington.models",
-    ],
-    package_dir={
-        "covington": "covington",
-        "covington.commands": "covington/commands",
-        "covington.pipelines": "pipelines",
-        "covington.schemas": "schemas",
-        "covington.models": "models",
-    },
-    ext_modules=[compiled(path) for path in sorted(Path("covington").glob("*.pyx"))],
+    packages=[*PACKAGES, *(f"covington.{folder}" for folder in BESIDE)],
+    package_dir={"covington": "covington", **{f"covington.{folder}": folder for folder in BESIDE}},
+    ext_modules=[compiled(path) for path in sorted(Path("covington").rglob("*.pyx"))],
 )

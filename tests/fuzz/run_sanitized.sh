@@ -12,7 +12,7 @@ trap 'rm -rf "$build"' EXIT
 
 # the package as it is when installed: pipelines, schemas and models inside covington
 cp -r "$root/covington" "$build/covington"
-rm -f "$build"/covington/*.so "$build"/covington/*.c
+find "$build/covington" -name '*.pyx' | sed 's/\.pyx$//' | while read -r module; do rm -f "$module.c" "$module".*.so; done
 cp -r "$root/pipelines" "$root/schemas" "$root/models" "$build/covington/"
 cp -r "$root/pyproject.toml" "$root/setup.py" "$root/README.md" "$root/LICENSE" "$root/models" "$build/"
 mkdir "$build/tests"
