@@ -42,7 +42,7 @@ $(VENV)/installed-dev: $(BIN)/python $(SOURCES) requirements-dev.lock
 	@touch $@ $(VENV)/installed
 
 demo: $(VENV)/installed
-	$(BIN)/python -m covington.models.demo demo-output
+	$(BIN)/python -m covington demo demo-output
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -q -n $(JOBS) -m "not slow and not engines"

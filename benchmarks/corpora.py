@@ -16,7 +16,7 @@ import pyarrow as pa
 import covington
 from benchmarks.timing import ROOT, BenchmarkError
 from covington import models
-from covington.encoding import word_counts
+from covington.corpus.columns import word_counts
 
 SEED = 1
 WORD_COLUMNS = ("tokens", "lemmas", "upos", "xpos", "feats")

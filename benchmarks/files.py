@@ -12,7 +12,7 @@ import covington
 from benchmarks.corpora import Corpora, batches
 from benchmarks.settings import Scale
 from benchmarks.timing import Probe, alternate, spread, timed
-from covington.encoding import word_counts
+from covington.corpus.columns import word_counts
 
 #: what is timed → the words for it in the report
 WORK = {

@@ -16,7 +16,7 @@ from benchmarks.corpora import Corpora, batches, enlarge, joined, near, whole
 from benchmarks.memory import peak
 from benchmarks.settings import WARM_UP, Scale
 from benchmarks.timing import Probe, alternate, spread, timed
-from covington.encoding import word_counts
+from covington.corpus.columns import word_counts
 from covington.parser import Parser, Statistics
 
 

@@ -16,6 +16,7 @@ from benchmarks.corpora import Corpora, whole
 from benchmarks.settings import Scale
 from benchmarks.timing import Probe, alternate, spread, timed
 from covington import encoding, models, schemas
+from covington.corpus.columns import word_counts
 from covington.parser import Parser, Statistics
 
 
@@ -35,7 +36,7 @@ def bare(model: str, test: str, dev: str, passes: int) -> dict[str, Any]:
     """Strings to numbers, and numbers to heads and labels, with no Arrow made of them."""
     parser, batch = Parser.load(model), whole(test)
     parser.parse(whole(dev))
-    lengths = encoding.word_counts(batch)
+    lengths = word_counts(batch)
     heads = np.zeros(int(lengths.sum()), dtype=np.int32)
     labels = np.full(len(heads), -1, dtype=np.int32)
     encoded: list[Any] = []

@@ -15,7 +15,7 @@ import pyarrow as pa
 from benchmarks.accuracy import judged
 from benchmarks.corpora import whole
 from benchmarks.timing import Lap, timed
-from covington.encoding import word_counts
+from covington.corpus.columns import word_counts
 
 #: probe → the package it needs and its model in the folder of peers
 PEERS = {

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from benchmarks.report import table
 from covington import encoding
+from covington.corpus.columns import word_counts
 from covington.features import Program
 from covington.freezing import freeze
 from covington.options import TrainingOptions
@@ -47,7 +48,7 @@ class Exact:
     def parse(self, batch: pa.RecordBatch) -> list[Arcs]:
         program = Program(self._found.templates(self._options))
         encoded = encoding.encode(batch, program.attributes, self._options.tag)
-        lengths = encoding.word_counts(batch).tolist()
+        lengths = word_counts(batch).tolist()
         return [
             self._parse(
                 Walk(program, encoded, row, self._options.monotonic, self._options.root == "explicit"), length

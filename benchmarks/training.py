@@ -14,9 +14,9 @@ from benchmarks.timing import Probe, alternate, spread, tell, timed
 from covington.comparison import code_fingerprint
 from covington.freezing import freeze
 from covington.options import TrainingOptions
-from covington.oracle import ORACLES
 from covington.survey import survey
 from covington.training import Shard, prepare, train_epoch
+from covington.transition.names import ORACLES
 from covington.weights import Weights
 
 #: name → the training options of a model that is measured; all of them learn with `upper`.

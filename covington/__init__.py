@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from covington._version import __version__
+
 if TYPE_CHECKING:
     from covington.errors import CovingtonError, DataError, ModelError, OptionError
     from covington.parquet import read_parquet, write_parquet
@@ -12,8 +14,6 @@ if TYPE_CHECKING:
     from covington.reading import read_conllu, read_sentences
     from covington.token_lists import token_lists
     from covington.writing import write_conllu
-
-__version__ = "0.1.0"
 
 # name → where it lives; loaded when first asked for, so that `import covington` costs nothing
 _HOMES = {

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from covington.encoding import word_counts
+from covington.corpus.columns import word_counts
 from covington.places import data_error, located
 
 

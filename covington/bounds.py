@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from covington import encoding, exact
+from covington import exact
+from covington.corpus.columns import heads_of, word_counts
 from covington.errors import DataError
 from covington.options import TrainingOptions
 from covington.recording import Recorder
@@ -75,8 +76,8 @@ def collect(batches: Iterable[pa.RecordBatch], options: TrainingOptions, limit: 
         train_epoch(weights, shard, epoch)
         if recorder.count == limit:
             break
-    lengths = np.concatenate([encoding.word_counts(batch) for batch in batches])
-    gold = np.concatenate([encoding.heads_of(batch, encoding.word_counts(batch)) for batch in batches])
+    lengths = np.concatenate([word_counts(batch) for batch in batches])
+    gold = np.concatenate([heads_of(batch, word_counts(batch)) for batch in batches])
     gold_start = np.concatenate(([0], np.cumsum(lengths)))
     return Configurations(gold.astype(np.int32), gold_start.astype(np.int64), *recorder.arrays())
 

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from covington import __version__, models
+from covington import models
+from covington._version import __version__
 from covington.errors import CovingtonError, DataError, OptionError
 from covington.listing import is_local, keep_apart, local_files, real
 from covington.signals import exit_code, stopping
@@ -28,6 +29,7 @@ COMMANDS = {
     "bounds": "compare the loss bounds with the exact loss",
     "compare": "train and compare the five oracles",
     "draw": "draw dependency trees",
+    "demo": "parse the bundled sample and show what was found",
     "trace": "show the transitions of a sentence, step by step",
 }
 

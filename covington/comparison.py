@@ -25,16 +25,16 @@ import pyarrow as pa
 
 from covington.alignment import align
 from covington.atomic import atomic_file
-from covington.encoding import word_counts
+from covington.corpus.columns import word_counts
 from covington.errors import DataError, JobError, OptionError
 from covington.evaluation import Counts, count, sentence_scores
 from covington.freezing import freeze
 from covington.options import TrainingOptions
-from covington.oracle import ORACLES
 from covington.parser import Parser, Statistics
 from covington.reading import read_sentences
 from covington.survey import survey
 from covington.training import prepare, train_epoch
+from covington.transition.names import ORACLES
 from covington.treebanks import Treebank
 from covington.weights import Weights
 

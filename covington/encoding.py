@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from covington import arrays
-from covington.arrays import list_lengths, numbers, require_sound, validity
+from covington.arrays import numbers, require_sound, validity
+from covington.corpus.columns import heads_of, strings, word_counts
 from covington.errors import DataError
 from covington.places import data_error, located
 from covington.sentences import Sentences, first_bad_tree
@@ -41,21 +42,6 @@ def encode(
     return Sentences(attributes, offsets, columns, heads, _gold_labels(batch, lengths, labels))
 
 
-def word_counts(batch: pa.RecordBatch) -> Any:
-    """Words per sentence, by the `tokens` column."""
-    if "tokens" not in batch.schema.names:
-        raise DataError(f"there is no column 'tokens'; the columns are {', '.join(batch.schema.names)}")
-    return list_lengths(batch.column("tokens"))
-
-
-def strings(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.StringArray | None:
-    """A list column as one string per word; None where the data has no such column or nothing in it."""
-    found = per_word(batch, name, lengths)
-    if found is None or found.null_count == len(found):
-        return None
-    return found if found.type == pa.string() else found.cast(pa.string())
-
-
 def _tags(batch: pa.RecordBatch, tag: str, lengths: Any) -> pa.StringArray | None:
     """The PoS tags: a column, or two that are joined; null where a word has none, whatever others have."""
     found = [strings(batch, name, lengths) for name in tag.split("+")]
@@ -67,19 +53,6 @@ def _tags(batch: pa.RecordBatch, tag: str, lengths: Any) -> pa.StringArray | Non
     joined = pc.binary_join_element_wise(*columns, _PLUS, null_handling="replace")
     has_none = np.logical_and.reduce([~validity(column) for column in columns])
     return joined.take(numbers(np.arange(len(joined)), ~has_none)) if has_none.any() else joined
-
-
-def has_column(batch: pa.RecordBatch, name: str) -> bool:
-    """Is there anything in a column?"""
-    return strings(batch, name, word_counts(batch)) is not None
-
-
-def heads_of(batch: pa.RecordBatch, lengths: Any) -> Any:
-    """The heads as int32; -1 where there is none."""
-    found = per_word(batch, "head", lengths)
-    if found is None:
-        return np.full(int(lengths.sum()), -1, dtype=np.int32)
-    return arrays.to_numpy(found.cast(pa.int32()), -1)
 
 
 def _gold_labels(batch: pa.RecordBatch, lengths: Any, labels: Sequence[str]) -> Any:
@@ -102,24 +75,3 @@ def _check_trees(batch: pa.RecordBatch, offsets: Any, heads: Any) -> None:
         head = heads[offsets[sentence] + word - 1]
         what = f"head {head} of word {word} is {reason}" if head >= 0 else f"word {word} has no head"
         raise data_error(batch, sentence, f"not a tree: {what} (column 'head')")
-
-
-def per_word(batch: pa.RecordBatch, name: str, lengths: Any) -> pa.Array | None:
-    """The values of a list column, one per word; rows without a list get nulls. None if there is no such column."""
-    if name not in batch.schema.names or pa.types.is_null(batch.schema.field(name).type):
-        return None
-    column = batch.column(name)
-    found = list_lengths(column)
-    flat = column.flatten()
-    if np.array_equal(found, lengths):
-        return flat
-    wrong = (found != lengths) & (found != 0)
-    if wrong.any():
-        sentence = int(wrong.argmax())
-        raise data_error(
-            batch, sentence, f"column {name!r} has {found[sentence]} values for {lengths[sentence]} words"
-        )
-    known = np.repeat(found == lengths, lengths)
-    place = np.where(known, np.cumsum(known) - 1, 0)
-    require_sound(flat)
-    return flat.take(numbers(place, known))

@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from covington.arrays import repeated, to_numpy
-from covington.encoding import heads_of, strings, word_counts
+from covington.corpus.columns import heads_of, strings, word_counts
 from covington.errors import DataError
 from covington.places import data_error, located
 from covington.tree_shape import BoolArray, IntArray, depth, projective, starts

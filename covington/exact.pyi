@@ -8,14 +8,6 @@ NODE_LIMIT: int
 def search(
     heads: Sequence[int], gold: Sequence[int], i: int, j: int, explicit_root: bool, node_limit: int
 ) -> tuple[int, int, int]: ...
-def exact_loss(
-    heads: Sequence[int],
-    gold: Sequence[int],
-    i: int,
-    j: int,
-    root: str = "explicit",
-    node_limit: int = ...,
-) -> int: ...
 def study(
     gold: npt.NDArray[np.int32],
     start: npt.NDArray[np.int64],

@@ -7,8 +7,6 @@ from covington.cycles cimport Scratch, count_cycles, is_lost, release_scratch, r
 from covington.loss_search cimport FOUND, NO_MEMORY, search_loss
 from covington.search_bounds cimport Search, dispose, prepare
 
-from covington.errors import SearchLimitError
-
 NODE_LIMIT = 1_000_000
 
 cdef enum:
@@ -41,19 +39,6 @@ def search(heads, gold, int i, int j, bint explicit_root, int64_t node_limit):
     if verdict == NO_MEMORY:
         raise MemoryError("no memory for the search")
     return s.lowest, s.highest, s.nodes
-
-
-def exact_loss(heads, gold, i, j, root="explicit", node_limit=NODE_LIMIT):
-    """The exact loss of a configuration in the non-monotonic system; SearchLimitError where it is not found."""
-    from covington.oracle import check_configuration
-
-    lowest, highest, nodes = search(heads, gold, i, j, check_configuration(heads, gold, i, j, root), node_limit)
-    if lowest < highest:
-        raise SearchLimitError(
-            f"the loss is between {lowest} and {highest}, and not known after {nodes - 1:,} configurations: "
-            "raise node_limit"
-        )
-    return lowest
 
 
 def study(const int32_t[::1] gold, const int64_t[::1] start, const int32_t[::1] sentence,

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from covington import __version__, model_file
+from covington import model_file
+from covington._version import __version__
 from covington.features import Program
 from covington.frozen import lay_out, make_filter
 from covington.inventory import columns_read, tags_met

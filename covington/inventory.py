@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from covington import arrays, encoding
+from covington import arrays
+from covington.corpus.columns import strings
 from covington.templates import parse_template
 
 #: columns of tags, of which training data has nearly all that there are
@@ -58,7 +59,7 @@ class Inventory:
         """How much of it is in a batch whose sentences have so many words."""
         filled, unknown, untagged = {}, {}, lengths > 0
         for column in self.columns:
-            values = encoding.strings(batch, column, lengths)
+            values = strings(batch, column, lengths)
             known = None if values is None else self._known(column, values)
             filled[column] = 0 if values is None else len(values) - values.null_count
             if column in self._tags:

@@ -9,8 +9,8 @@ from typing import Any
 
 from covington import encoding
 from covington.errors import OptionError
-from covington.oracle import ORACLES, ROOTS
 from covington.templates import SETS
+from covington.transition.names import ORACLES, ROOTS
 
 #: rule → are premature guesses accepted, are wrong arcs accepted that replace another arc?
 ACCEPT = {

@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from covington import costs as _costs
-from covington.errors import OptionError
-from covington.exact import exact_loss as exact_loss  # the search has a module of its own
-
-TRANSITIONS = ("Shift", "NoArc", "LeftArc", "RightArc")
-ORACLES = ("static", "monotonic", "lower", "pc-upper", "upper")
-SYSTEMS = ("monotonic", "non-monotonic")
-ROOTS = ("implicit", "explicit")
+from covington import state
+from covington.errors import OptionError, SearchLimitError
+from covington.exact import NODE_LIMIT, search
+from covington.transition.names import ORACLES, ROOTS, SYSTEMS, TRANSITIONS
 
 Heads = Sequence[int]
 
@@ -48,6 +45,20 @@ def transition_costs(
     return {name: loss for name, loss in zip(TRANSITIONS, found, strict=True) if loss is not None}
 
 
+def exact_loss(
+    heads: Heads, gold: Heads, i: int, j: int, root: str = "explicit", node_limit: int = NODE_LIMIT
+) -> int:
+    """The exact loss of a configuration in the non-monotonic system; SearchLimitError where it is not found."""
+    explicit = check_configuration(heads, gold, i, j, root)
+    lowest, highest, nodes = search(heads, gold, i, j, explicit, node_limit)
+    if lowest < highest:
+        raise SearchLimitError(
+            f"the loss is between {lowest} and {highest}, and not known after {nodes - 1:,} configurations: "
+            "raise node_limit"
+        )
+    return lowest
+
+
 def apply(
     heads: Heads,
     i: int,
@@ -64,8 +75,6 @@ def apply(
         raise OptionError(f"system {system!r} is none of {', '.join(SYSTEMS)}")
     if j > len(heads):
         raise OptionError(f"{transition} is not allowed: the buffer is empty")
-    from covington import state
-
     result = state.apply(heads, i, j, TRANSITIONS.index(transition), system == "monotonic", explicit)
     if result is None:
         raise OptionError(

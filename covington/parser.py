@@ -16,14 +16,15 @@ import numpy.ma
 import pyarrow as pa
 
 from covington import arrays, encoding, model_file, models
+from covington.corpus.columns import heads_of, word_counts
 from covington.decoder import Decoder
 from covington.errors import ModelError, OptionError
 from covington.features import Program
 from covington.frozen import FrozenWeights
 from covington.inventory import Inventory
 from covington.options import TrainingOptions
-from covington.oracle import TRANSITIONS
 from covington.schemas import MOST_WORDS, PARSE
+from covington.transition.names import TRANSITIONS
 
 #: flags of sentences
 TOO_LONG = "too-long"  # not parsed
@@ -129,9 +130,9 @@ class Parser:
             raise OptionError(f"threads {threads} must be 1 or more")
         one_root = self._single_root if single_root is None else single_root
         longest = MOST_WORDS if max_length is None else min(max_length, MOST_WORDS)
-        lengths = encoding.word_counts(batch)
+        lengths = word_counts(batch)
         sentences = encoding.encode(batch, self._program.attributes, self.options.tag)
-        gold_heads = encoding.heads_of(batch, lengths) if gold else None
+        gold_heads = heads_of(batch, lengths) if gold else None
         heads = np.zeros(sentences.tokens, dtype=np.int32)
         labels = np.full(sentences.tokens, -1, dtype=np.int32)
         margins = np.full(sentences.tokens, np.nan, dtype=np.float32) if confidence else None

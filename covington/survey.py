@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from covington import encoding
+from covington.corpus.columns import has_column, heads_of, strings, word_counts
 from covington.errors import DataError
 from covington.inventory import MOST_TAGS, TAGGED
 from covington.options import TrainingOptions
@@ -34,18 +35,18 @@ class Survey:
 
     @classmethod
     def of(cls, batch: pa.RecordBatch) -> Survey:
-        lengths = encoding.word_counts(batch)
-        deprel = encoding.strings(batch, "deprel", lengths)
+        lengths = word_counts(batch)
+        deprel = strings(batch, "deprel", lengths)
         if deprel is None:
             if len(deprel_free := lengths[lengths > 0]):
                 raise DataError(f"{len(deprel_free)} training sentences have no labels (column 'deprel')")
             return cls(sentences=batch.num_rows)
-        at_root = deprel.filter(pa.array(encoding.heads_of(batch, lengths) == 0))
+        at_root = deprel.filter(pa.array(heads_of(batch, lengths) == 0))
         return cls(
             labels=_count(deprel),
-            columns=frozenset(name for name in encoding.COLUMNS if encoding.has_column(batch, name)),
+            columns=frozenset(name for name in encoding.COLUMNS if has_column(batch, name)),
             root_labels=_count(at_root),
-            tags={name: _different(encoding.strings(batch, name, lengths)) for name in TAGGED},
+            tags={name: _different(strings(batch, name, lengths)) for name in TAGGED},
             sentences=batch.num_rows,
             tokens=int(lengths.sum()),
         )

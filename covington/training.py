@@ -17,9 +17,9 @@ from covington.features import Program
 from covington.learner import Learner
 from covington.mixing import Changes
 from covington.options import ACCEPT, TrainingOptions
-from covington.oracle import ORACLES
 from covington.sentences import Sentences
 from covington.survey import Survey
+from covington.transition.names import ORACLES
 from covington.weights import Weights
 
 

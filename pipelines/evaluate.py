@@ -1,15 +1,12 @@
 """The evaluation pipeline: gold and any number of systems, on one machine or many.
 
-    python -m covington.pipelines.evaluate GOLD SYSTEM... [Beam options]
-
-is the same as `covington evaluate`. What comes out is small; it is handed over in files of a folder that
+What comes out is small; it is handed over in files of a folder that
 all workers can reach: one below --temp_location, or one of this machine where that is not given.
 """
 
 from __future__ import annotations
 
 import secrets
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -95,14 +92,3 @@ def kept(folder: str, number: int) -> Tally:
     with readable(rows), open_raw(rows) as file:
         found = np.load(file, allow_pickle=False)
     return Tally(Counts.from_dict(read_json(counts)), rows=((0, found),))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run `covington evaluate`."""
-    from covington.cli import main as covington
-
-    return covington(["evaluate", *(sys.argv[1:] if argv is None else argv)])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

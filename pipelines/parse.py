@@ -1,9 +1,6 @@
 """The parse pipeline: a corpus to a folder of shards, on one machine or many.
 
-    python -m covington.pipelines.parse INPUT... -o FOLDER [--model MODEL] [Beam options]
-
-is the same as `covington parse`. A job that was killed and is started again with the same command goes
-on where it stopped.
+A job that was killed and is started again with the same options resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -11,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -19,7 +15,8 @@ from pathlib import Path
 
 import apache_beam as beam
 
-from covington import __version__, models
+from covington import models
+from covington._version import __version__
 from covington.errors import CovingtonError, OptionError
 from covington.listing import is_local, keep_apart, real
 from covington.pipelines.blocks import BLOCK_BYTES
@@ -186,14 +183,3 @@ class _Watch:
                     known.add(path)
                     self._seen += 1
                     self._progress.add(report.tokens, self._seen / report.of)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run `covington parse`."""
-    from covington.cli import main as covington
-
-    return covington(["parse", *(sys.argv[1:] if argv is None else argv)])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from covington.encoding import word_counts
+from covington.corpus.columns import word_counts
 from covington.parser import Statistics
 
 

@@ -1,13 +1,10 @@
 """The training pipeline: iterative parameter mixing, the epochs one after the other in a graph.
 
-    python -m covington.pipelines.train TRAIN... -o MODEL [--dev DEV] [--shards K] [Beam options]
-
-is the same as `covington train`. Only numbers of shards pass from step to step; weights are files.
+Only shard indices pass from step to step; weights are files.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -167,14 +164,3 @@ class _Watch:
             pass  # a request that failed; there will be others
         except Exception as error:
             self._error = error
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run `covington train`."""
-    from covington.cli import main as covington
-
-    return covington(["train", *(sys.argv[1:] if argv is None else argv)])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -11,7 +11,8 @@ from itertools import groupby
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from covington import __version__, parquet
+from covington import parquet
+from covington._version import __version__
 from covington.conllu import parse_bytes
 from covington.conllu_rejects import Reject, reject_batch, rejects_in
 from covington.endless import REASON, Endless

@@ -13,7 +13,7 @@ from benchmarks.corpora import joined, near, sample, whole
 from benchmarks.plot import plot
 from benchmarks.timing import BenchmarkError, Probe, spread
 from covington import models
-from covington.encoding import word_counts
+from covington.corpus.columns import word_counts
 from covington.options import TrainingOptions
 
 

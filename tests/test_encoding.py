@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from covington import encoding
+from covington.corpus.columns import has_column, heads_of, strings, word_counts
 from covington.errors import DataError
 from tests.batches import batch, sentence
 
@@ -29,18 +30,18 @@ def test_lists_that_are_missing_whole_leave_their_words_without_a_value() -> Non
         upos=pa.array([["A", "B"], None, [], [], ["G"]], TEXT),
         head=[[2, 0], None, [], None, [0]],
     )
-    lengths = encoding.word_counts(rows)
+    lengths = word_counts(rows)
     assert lengths.tolist() == [2, 1, 0, 3, 1]
-    found = encoding.strings(rows, "upos", lengths)
+    found = strings(rows, "upos", lengths)
     assert found is not None
     assert found.to_pylist() == ["A", "B", None, None, None, None, "G"]
-    assert encoding.heads_of(rows, lengths).tolist() == [2, 0, -1, -1, -1, -1, 0]
-    assert encoding.heads_of(rows.select(["tokens"]), lengths).tolist() == [-1] * 7
+    assert heads_of(rows, lengths).tolist() == [2, 0, -1, -1, -1, -1, 0]
+    assert heads_of(rows.select(["tokens"]), lengths).tolist() == [-1] * 7
 
 
 def test_a_column_counts_if_any_word_has_a_value() -> None:
     rows = columns(tokens=[["a", "b"]], upos=[["A", None]], xpos=pa.array([[None, None]], TEXT), feats=[None])
-    found = {name: encoding.has_column(rows, name) for name in ("tokens", "upos", "xpos", "feats", "lemmas")}
+    found = {name: has_column(rows, name) for name in ("tokens", "upos", "xpos", "feats", "lemmas")}
     assert found == {"tokens": True, "upos": True, "xpos": False, "feats": False, "lemmas": False}
 
 
@@ -49,9 +50,9 @@ def test_a_column_counts_if_any_word_has_a_value() -> None:
 )
 def test_lists_and_strings_of_any_size_are_the_same(kind: pa.DataType) -> None:
     rows = columns(tokens=pa.array([["a"], None, ["b", "ö"]], kind))
-    lengths = encoding.word_counts(rows)
+    lengths = word_counts(rows)
     assert lengths.tolist() == [1, 0, 2]
-    found = encoding.strings(rows, "tokens", lengths)
+    found = strings(rows, "tokens", lengths)
     assert found is not None and found.type == pa.string()
     assert found.to_pylist() == ["a", "b", "ö"]
 
@@ -62,7 +63,7 @@ def test_the_first_list_that_does_not_fit_is_named(place: int, values: int) -> N
     rows[place]["upos"] = ["X"] * values
     rows[2]["upos"] = ["X"]
     with pytest.raises(DataError, match=f"sentence s{place}.*'upos' has {values} values for 3 words"):
-        encoding.strings(batch(*rows), "upos", np.array([3, 3, 3]))
+        strings(batch(*rows), "upos", np.array([3, 3, 3]))
 
 
 def learnt(*rows: dict[str, object]) -> str:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covington import encoding, inventory
+from covington.corpus.columns import word_counts
 from covington.errors import ModelError
 from covington.freezing import freeze
 from covington.inventory import Inventory, columns_read, tags_met
@@ -52,7 +53,7 @@ def test_what_is_there_is_counted(
     first = data.draw(st.integers(0, len(found)))
     part, rest = whole.slice(first), found[first:]
     looked = Inventory(ALL, {name: sorted(one) for name, one in tags.items()}, tag).coverage(
-        part, encoding.word_counts(part)
+        part, word_counts(part)
     )
     words = [word for row in rest for word in row]
     assert looked.filled == {name: sum(word[name] is not None for word in words) for name in ALL}
@@ -72,7 +73,7 @@ def test_what_is_there_is_counted(
 def test_columns_that_are_not_there_have_nothing() -> None:
     data = batch(sentence("a b", [2, 0], upos="X Y")).select(["tokens", "upos"])
     looked = Inventory(("upos", "xpos"), {"upos": ["X"], "xpos": ["NN"]}, "upos+xpos").coverage(
-        data, encoding.word_counts(data)
+        data, word_counts(data)
     )
     assert looked.filled == {"upos": 2, "xpos": 0}
     assert looked.unknown == {"upos": 1, "xpos": 0}

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 import covington
-from covington import encoding, model_file, models
+from covington import model_file, models
+from covington.corpus.columns import word_counts
 from covington.errors import DataError, ModelError, OptionError
 from covington.freezing import freeze
 from covington.options import TrainingOptions
@@ -136,7 +137,7 @@ def test_trees_have_one_root_and_no_cycle(parser: Parser) -> None:
 
 
 def test_long_sentences_come_back_with_a_flag(parser: Parser) -> None:
-    lengths = encoding.word_counts(SAMPLE)
+    lengths = word_counts(SAMPLE)
     parsed = parser.parse(SAMPLE, max_length=8)
     whole = parser.parse(SAMPLE)
     for row, length in enumerate(lengths):
@@ -181,7 +182,7 @@ def test_flags_and_their_count(parser: Parser) -> None:
     batch = SAMPLE.set_column(SAMPLE.schema.get_field_index("upos"), "upos", pa.nulls(SAMPLE.num_rows, lists))
     statistics = Statistics()
     parsed = parser.parse(batch, max_length=8, statistics=statistics)
-    for length, flags in zip(encoding.word_counts(SAMPLE), parsed.column("flags").to_pylist(), strict=True):
+    for length, flags in zip(word_counts(SAMPLE), parsed.column("flags").to_pylist(), strict=True):
         assert flags == (["too-long"] if length > 8 else ["untagged"])
     assert statistics.untagged + statistics.unparsed == SAMPLE.num_rows
     parser.parse(SAMPLE, statistics=statistics)

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from covington.conllu_rejects import reject_batch, rejects_in
-from covington.encoding import word_counts
+from covington.corpus.columns import word_counts
 from covington.errors import NothingReadError, OptionError
 from covington.listing import REJECTS, distinct, is_sentence_file, keep_apart, local_files
 from covington.parquet import parse_columns, write_parquet

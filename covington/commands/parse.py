@@ -20,7 +20,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from covington import __version__, models
+from covington import models
+from covington._version import __version__
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
 from covington.errors import CovingtonError, OptionError
 from covington.listing import REJECTS

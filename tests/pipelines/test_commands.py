@@ -81,13 +81,6 @@ def test_the_allocator_that_gives_memory_back_unless_another_is_chosen(chosen: s
     assert done.stdout.split()[-1] == (chosen or "system")
 
 
-def test_module_is_the_same_as_the_command(small_model: str, tmp_path: Path) -> None:
-    from covington.pipelines.parse import main as parse
-
-    assert parse([SAMPLE, "-o", str(tmp_path / "out"), "--model", small_model]) == 0
-    assert (tmp_path / "out" / "_summary.json").exists()
-
-
 WRONG_CALLS = [
     (["parse", "{sample}", "-o", "{out}", "--no-such-option", "3"], "unrecognized arguments"),
     (["parse", "{sample}", "-o", "{out}", "--runner=FlinkRunner", "{sample}"], "stands apart"),

@@ -1,9 +1,9 @@
-"""What `make demo` shows: the sample parsed to Parquet, a table of what was found, and one tree."""
+"""Parse the bundled sample to Parquet, and show how well each of its languages was parsed and one of the trees."""
 
 from __future__ import annotations
 
+import argparse
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from covington.evaluation import count
 from covington.scores import scores
 from covington.tree_shape import projective
 from covington.trees import trees
+
+EXAMPLE = "  covington demo"
 
 LANGUAGES = {
     "cs": "Czech",
@@ -37,12 +39,17 @@ LANGUAGES = {
 }
 
 
-def main(folder: str) -> int:
-    """Parse the sample into `folder` and show it."""
-    sample = models.sample()
-    shutil.rmtree(folder, ignore_errors=True)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "output", nargs="?", default="demo-output", metavar="FOLDER", help="where the trees go (demo-output)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Parse the sample into a folder and show it; what an earlier demo left there is replaced."""
+    folder, sample = arguments.output, models.sample()
     print(f"$ covington parse {sample.name} -o {folder}/", flush=True)
-    code = command(["parse", str(sample), "-o", folder])
+    code = command(["parse", str(sample), "-o", folder, "--overwrite"])
     if code:
         return code
     gold = _whole(covington.read_conllu(sample))
@@ -100,7 +107,3 @@ def _trees(batch: pa.RecordBatch) -> tuple[Any, Any]:
 
 def _whole(batches: Any) -> pa.RecordBatch:
     return pa.Table.from_batches(list(batches)).combine_chunks().to_batches()[0]
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else "demo-output"))

@@ -1,0 +1,1 @@
+"""The transition system: configurations, transitions, gold trees, and what each transition costs."""
