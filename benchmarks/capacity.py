@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks import machine
 from benchmarks.endtoend import SET_UP
-from covington.progress import many
+from covington.base.progress import many
 
 BEGIN = "<!-- measured: `python -m benchmarks` writes from here -->"
 END = "<!-- to here -->"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.timing import ROOT
-from covington.machine import cores
+from covington.base.machine import cores
 
 QUIET = 0.85  # of the cores; if less is given, other people's work is in the numbers
 _BLOCK = bytes(1 << 25)  # to be hashed, which lets other threads run

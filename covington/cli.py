@@ -14,10 +14,10 @@ from pathlib import Path
 
 from covington import models
 from covington._version import __version__
+from covington.base.signals import exit_code, stopping
+from covington.base.text import printable
 from covington.errors import CovingtonError, DataError, OptionError
 from covington.listing import is_local, keep_apart, local_files, real
-from covington.signals import exit_code, stopping
-from covington.terminal import printable
 
 # name → the line shown by `covington --help`; the module is covington.commands.<name>, loaded when called
 COMMANDS = {

@@ -23,7 +23,7 @@ from covington.features cimport (
 from covington.frozen cimport (
     TRANSITIONS, CommonBucket, Found, FrozenWeights, Rare, Tables, add_up, call, call_gate, fetch_row, find, look, may_know,
 )
-from covington.hashing cimport finish, mix
+from covington.base.hashing cimport finish, mix
 from covington.kernels cimport Pair, allocate, largest_of, prefetch
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from html import escape
 
 from covington import report
-from covington.progress import many
+from covington.base.progress import many
 from covington.trees import Arc, Tree, arcs_of, right_to_left
 
 WORD_SIZE, TAG_SIZE, LABEL_SIZE = 16, 11, 12

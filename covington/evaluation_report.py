@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from covington import report
+from covington.base.progress import many
 from covington.evaluation import LONGEST_SENTENCE, SENTENCE_STEP
 from covington.plots import Series, bar_plot, line_plot, score_text, signed, value_range
-from covington.progress import many
 from covington.scores import sentence_length_name
 
 Scores = dict[str, Any]

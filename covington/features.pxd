@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
-from covington.hashing cimport finish, mix
+from covington.base.hashing cimport finish, mix
 from covington.state cimport Configuration, label_at
 
 cdef enum:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t
 
-from covington.hashing cimport hash_bytes
+from covington.base.hashing cimport hash_bytes
 from covington.state cimport Configuration
 
 from covington import templates as tables

@@ -17,7 +17,7 @@ from covington.features cimport (
     FIRST_OPEN, GROUPS, LEFT_WORD, MOST_CELLS, MOST_KEYS, MOST_TEMPLATES, NODES, PAIR, RIGHT_WORD, Group, Program,
     Signature, is_same, load_cells, locate, make_key, make_keys, make_ungated_keys, signature_of,
 )
-from covington.hashing cimport SEED, finish, mix
+from covington.base.hashing cimport SEED, finish, mix
 from covington.kernels cimport count_equal, prefetch
 from covington.recording cimport Recorder
 from covington.sentences cimport Sentences, length_of, values_of

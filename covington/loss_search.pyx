@@ -13,7 +13,7 @@ that path at few places are tried first: most repairs take one arc.
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 
-from covington.hashing cimport finish, mix
+from covington.base.hashing cimport finish, mix
 from covington.search_bounds cimport Search, Step, Visited, attained, lower_bound, order_events
 from covington.state cimport is_ancestor
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covington.atomic import atomic_file
-from covington.checksum import Checksum
+from covington.base.checksum import Checksum
 from covington.errors import ModelError
 
 FORMAT = "covington-model-3"

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from covington.hashing cimport SEED, finish, mix
+from covington.base.hashing cimport SEED, finish, mix
 
 cdef enum:
     INT_ARRAYS = 9

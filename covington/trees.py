@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from covington.terminal import printable
+from covington.base.text import printable
 from covington.tree_shape import projective
 
 

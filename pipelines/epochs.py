@@ -30,12 +30,12 @@ import pyarrow as pa
 
 from covington import training
 from covington._version import __version__
-from covington.checksum import Checksum
+from covington.base.checksum import Checksum
+from covington.base.machine import cores
 from covington.errors import CovingtonError, DataError, JobError, ModelError, OptionError
 from covington.evaluation import Counts, count
 from covington.freezing import freeze
 from covington.listing import keep_apart
-from covington.machine import cores
 from covington.mixing import mix
 from covington.options import MIXING, TrainingOptions
 from covington.parser import Parser

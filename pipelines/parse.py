@@ -17,6 +17,7 @@ import apache_beam as beam
 
 from covington import models
 from covington._version import __version__
+from covington.base.progress import Progress
 from covington.errors import CovingtonError, OptionError
 from covington.listing import is_local, keep_apart, real
 from covington.pipelines.blocks import BLOCK_BYTES
@@ -47,7 +48,6 @@ from covington.pipelines.work import (
     name_job,
     read_mark,
 )
-from covington.progress import Progress
 
 
 @dataclass(frozen=True)

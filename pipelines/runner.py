@@ -30,9 +30,9 @@ from apache_beam.options.pipeline_options import (
 from apache_beam.options.pipeline_options_validator import PipelineOptionsValidator
 
 from covington import errors
+from covington.base.machine import cores
+from covington.base.signals import StoppedError, briefly, keeping_ctrl_c, number_of, terminal_closed
 from covington.errors import CovingtonError, JobError, OptionError, WorkerLostError
-from covington.machine import cores
-from covington.signals import StoppedError, briefly, keeping_ctrl_c, number_of, terminal_closed
 
 # Beam's own DirectRunner tries Prism first, a binary that it fetches from the network; these names
 # mean the runner inside this process instead, which is the one that reads --direct_* options.

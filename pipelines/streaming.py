@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from covington import parquet
+from covington.base.progress import Progress
 from covington.compression import decompressed
 from covington.conllu import sentences_and_lines
 from covington.conllu_rejects import reject_batch
@@ -37,7 +38,6 @@ from covington.pipelines.storage import (
     whole_file,
 )
 from covington.pipelines.work import DEFAULTS, ParseOptions, as_conllu, parse_shard, parse_text, rejected
-from covington.progress import Progress
 from covington.reject_file import reject_file
 from covington.rejecting import RejectSink
 from covington.schemas import PARSE

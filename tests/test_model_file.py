@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from covington import model_file
-from covington.checksum import Checksum
+from covington.base.checksum import Checksum
 from covington.errors import ModelError
 
 ARRAYS: dict[str, np.ndarray[Any, Any]] = {

@@ -15,12 +15,12 @@ import pytest
 
 import covington
 from covington import models
+from covington.base.progress import Progress
 from covington.parquet import write_parquet
 from covington.parser import Parser
 from covington.pipelines.shards import Shard
 from covington.pipelines.streaming import Job, ParseStream
 from covington.pipelines.work import parse_text
-from covington.progress import Progress
 
 
 @pytest.mark.parametrize("columns", [0, 20, 40, 60, 80, 100, 200])
@@ -28,7 +28,7 @@ def test_a_line_fits_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch)
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
     with os.fdopen(slave, "w") as stream, Progress("parsing", stream=stream) as progress:
-        monkeypatch.setattr("covington.progress._REDRAW", 0.0)
+        monkeypatch.setattr("covington.base.progress._REDRAW", 0.0)
         progress._started -= 1000  # seconds
         for tokens, fraction in ((0, None), (123_456_789, 0.1), (123_456_789, 0.5), (1, 1.0)):
             progress.add(tokens, fraction)

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
+from covington.base.signals import StoppedError, briefly, exit_code
 from covington.errors import WorkerLostError
-from covington.signals import StoppedError, briefly, exit_code
 
 Result = TypeVar("Result")
 

@@ -16,8 +16,8 @@ import json
 from pathlib import Path
 
 from covington import bounds, bounds_report, encoding, report
+from covington.base.machine import cores
 from covington.errors import OptionError
-from covington.machine import cores
 from covington.options import TrainingOptions
 from covington.reading import read_sentences
 from covington.treebanks import training_file

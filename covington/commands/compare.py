@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from covington import comparison, comparison_report, report, significance
+from covington.base.machine import cores
+from covington.base.progress import clock
 from covington.comparison_results import summarise
 from covington.errors import OptionError
 from covington.evaluation import Counts
-from covington.machine import cores
-from covington.progress import clock
 from covington.treebanks import find_treebanks
 
 EXAMPLE = (

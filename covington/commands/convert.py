@@ -16,16 +16,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from covington.base.progress import many
+from covington.base.text import printable
 from covington.conllu_rejects import reject_batch, rejects_in
 from covington.corpus.columns import word_counts
 from covington.errors import NothingReadError, OptionError
 from covington.listing import REJECTS, distinct, is_sentence_file, keep_apart, local_files
 from covington.parquet import parse_columns, write_parquet
-from covington.progress import many
 from covington.reading import is_parquet, read_sentences
 from covington.reject_file import reject_file
 from covington.rejecting import RejectSink
-from covington.terminal import printable
 from covington.writing import formatted, write_texts
 
 EXAMPLE = """  covington convert corpus.conllu.gz -o corpus.parquet

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from covington import model_file, models
+from covington.base.text import printable
 from covington.model_file import ModelFile
-from covington.terminal import printable
 
 EXAMPLE = """  covington info en_ewt
   covington info model.covington --json"""

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING
 
 from covington import models
 from covington._version import __version__
+from covington.base.machine import cores
+from covington.base.progress import Progress, clock, many
+from covington.base.text import printable
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
 from covington.errors import CovingtonError, OptionError
 from covington.listing import REJECTS
-from covington.machine import cores
-from covington.progress import Progress, clock, many
 from covington.schemas import MOST_WORDS
-from covington.terminal import printable
 
 if TYPE_CHECKING:
     from covington.pipelines.shards import Report

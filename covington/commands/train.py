@@ -17,10 +17,10 @@ import sys
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from covington.base.progress import clock
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
 from covington.errors import OptionError
 from covington.options import CHOICES, MIXING, TrainingOptions
-from covington.progress import clock
 
 if TYPE_CHECKING:
     from covington.pipelines.epochs import Training

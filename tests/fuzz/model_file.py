@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from covington import model_file
-from covington.checksum import Checksum
+from covington.base.checksum import Checksum
 from covington.errors import ModelError
 from tests.fuzz.runner import Fuzzer
 

@@ -22,9 +22,9 @@ from apache_beam.options.pipeline_options import DirectOptions
 
 import covington
 from covington import parquet
+from covington.base.machine import cores
 from covington.cli import main
 from covington.errors import CovingtonError, DataError, OptionError
-from covington.machine import cores
 from covington.pipelines.parse import ParseJob
 from covington.pipelines.runner import Runner
 from covington.pipelines.transforms import WriteSentences
@@ -360,7 +360,7 @@ def test_a_signal_that_the_caller_ignores_stays_ignored() -> None:
     """As nohup has it."""
     code = (
         "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-        "from covington.signals import stopping\n"
+        "from covington.base.signals import stopping\n"
         "with stopping(): signal.raise_signal(signal.SIGHUP)\n"
         "assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL"
     )

@@ -19,11 +19,11 @@ import pytest
 from apache_beam.runners.worker import statesampler
 from apache_beam.runners.worker.sdk_worker import SdkHarness
 
-from covington import signals
+from covington.base import signals
+from covington.base.signals import StoppedError
 from covington.errors import JobError, OptionError
 from covington.pipelines import runner
 from covington.pipelines.runner import Runner
-from covington.signals import StoppedError
 
 release = threading.Event()
 late: list[threading.Thread] = []

@@ -1,0 +1,1 @@
+"""What every other room may use: hashing, checksums, signals, the machine, text for a terminal, progress."""
