@@ -2,7 +2,7 @@
 
 from libc.string cimport memchr, memcmp, strlen
 
-from covington.arrow_views cimport ListView, StringView, is_valid
+from covington.arrow.views cimport ListView, StringView, is_valid
 from covington.conllu_comments cimport comment_value
 from covington.text_output cimport Output, put, put_byte
 

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from covington.arrow_buffers cimport Block, Strings
+from covington.arrow.buffers cimport Block, Strings
 
 cdef enum:
     FIELDS = 10  # ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC

@@ -4,11 +4,11 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 
 import pyarrow as pa
 
-from covington.arrow_buffers cimport (
+from covington.arrow.buffers cimport (
     Block, Strings, append, buffer_of, release, release_strings, reserve, string_array,
 )
 
-from covington.arrays import repeated
+from covington.arrow.arrays import repeated
 from covington.schemas import EMPTY_NODE, MULTIWORD, SENTENCE
 
 

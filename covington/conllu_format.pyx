@@ -3,8 +3,8 @@
 from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memset
 
-from covington.arrow_buffers cimport buffer_of, release
-from covington.arrow_views cimport (
+from covington.arrow.buffers cimport buffer_of, release
+from covington.arrow.views cimport (
     ListView, StringView, is_valid, view_list, view_numbers, view_strings, view_validity,
 )
 from covington.comment_output cimport BREAK, end_line, has, put_comments

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memchr, memset
 
-from covington.arrow_buffers cimport Strings, append, copy_short, reserve, set_bit
+from covington.arrow.buffers cimport Strings, append, copy_short, reserve, set_bit
 from covington.conllu_columns cimport FIELDS, HEAD, Columns, make_word_room
 from covington.conllu_comments cimport comment_value, must_stay_whole, starts_with
 from covington.text_scan cimport invalid_utf8, is_blank, next_break, number, split_line

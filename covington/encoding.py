@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from covington import arrays
-from covington.arrays import numbers, require_sound, validity
+from covington.arrow import arrays
+from covington.arrow.arrays import numbers, require_sound, validity
 from covington.corpus.columns import heads_of, strings, word_counts
 from covington.errors import DataError
 from covington.places import data_error, located

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from covington.arrays import repeated, to_numpy
+from covington.arrow.arrays import repeated, to_numpy
 from covington.corpus.columns import heads_of, strings, word_counts
 from covington.errors import DataError
 from covington.places import data_error, located

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from covington import arrays
+from covington.arrow import arrays
 from covington.corpus.columns import strings
 from covington.templates import parse_template
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from covington import arrays
+from covington.arrow import arrays
 from covington.atomic import atomic_file
 from covington.conllu_rejects import Reject
 from covington.errors import DataError, OptionError

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from covington import arrays
+from covington.arrow import arrays
 from covington.errors import DataError
 
 ROW_GROUP = 8_192  # sentences, about a hundred thousand words

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.ma
 import pyarrow as pa
 
-from covington import arrays, encoding, model_file, models
+from covington import encoding, model_file, models
+from covington.arrow import arrays
 from covington.corpus.columns import heads_of, word_counts
 from covington.decoder import Decoder
 from covington.errors import ModelError, OptionError

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from covington.arrow_views cimport StringView, is_valid, view_strings
+from covington.arrow.views cimport StringView, is_valid, view_strings
 from covington.base.hashing cimport SEED, finish, hash_bytes, mix
 
 import numpy as np

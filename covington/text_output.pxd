@@ -2,7 +2,7 @@
 
 from libc.string cimport memcpy
 
-from covington.arrow_buffers cimport SLACK, Block, reserve
+from covington.arrow.buffers cimport SLACK, Block, reserve
 
 cdef enum:
     NO_MEMORY = 1

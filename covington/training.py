@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from covington import encoding, model_file
-from covington.arrays import Array
+from covington.arrow.arrays import Array
 from covington.errors import ModelError
 from covington.features import Program
 from covington.learner import Learner

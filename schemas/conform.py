@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from covington.arrays import list_lengths, lists, numbers
+from covington.arrow.arrays import list_lengths, lists, numbers
 from covington.errors import DataError
 from covington.schemas import MOST_WORDS, PARSE, SENTENCE
 

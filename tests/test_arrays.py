@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covington import arrays, models
+from covington import models
+from covington.arrow import arrays
 from covington.errors import DataError
 
 NUMBERS = st.lists(st.none() | st.integers(0, 65_535), max_size=40)

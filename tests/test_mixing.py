@@ -13,7 +13,7 @@ import pytest
 
 import covington
 from covington import model_file, models
-from covington.arrays import Array
+from covington.arrow.arrays import Array
 from covington.errors import ModelError
 from covington.freezing import freeze
 from covington.mixing import Changes, geometric_factor, mix

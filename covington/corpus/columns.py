@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from covington import arrays
-from covington.arrays import list_lengths, numbers, require_sound
+from covington.arrow import arrays
+from covington.arrow.arrays import list_lengths, numbers, require_sound
 from covington.errors import DataError
 from covington.places import data_error
 
