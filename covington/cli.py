@@ -17,7 +17,7 @@ from covington._version import __version__
 from covington.base.signals import exit_code, stopping
 from covington.base.text import printable
 from covington.errors import CovingtonError, DataError, OptionError
-from covington.listing import is_local, keep_apart, local_files, real
+from covington.files.listing import is_local, keep_apart, local_files, real
 
 # name → the line shown by `covington --help`; the module is covington.commands.<name>, loaded when called
 COMMANDS = {

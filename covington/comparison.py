@@ -24,10 +24,10 @@ import numpy as np
 import pyarrow as pa
 
 from covington.alignment import align
-from covington.atomic import atomic_file
 from covington.corpus.columns import word_counts
 from covington.errors import DataError, JobError, OptionError
 from covington.evaluation import Counts, count, sentence_scores
+from covington.files.atomic import atomic_file
 from covington.freezing import freeze
 from covington.options import TrainingOptions
 from covington.parser import Parser, Statistics

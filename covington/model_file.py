@@ -23,9 +23,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from covington.atomic import atomic_file
 from covington.base.checksum import Checksum
 from covington.errors import ModelError
+from covington.files.atomic import atomic_file
 
 FORMAT = "covington-model-3"
 ALIGNMENT = 64  # bytes: a cache line, and the block of the checksum

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from covington.arrow import arrays
-from covington.atomic import atomic_file
 from covington.conllu_rejects import Reject
 from covington.errors import DataError, OptionError
+from covington.files.atomic import atomic_file
 from covington.parquet_footer import is_told, row_group_size, row_groups
 from covington.parquet_groups import grouped
 from covington.parquet_unfolding import unfolded

@@ -12,10 +12,10 @@ from typing import IO
 import pyarrow as pa
 
 from covington import endless
-from covington.compression import decompressed, kind_of
 from covington.conllu import SentenceBuilder
 from covington.errors import OptionError
-from covington.listing import local_files
+from covington.files.compression import decompressed, kind_of
+from covington.files.listing import local_files
 from covington.parquet import read_parquet
 from covington.rejecting import RejectSink, judged
 

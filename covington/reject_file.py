@@ -10,7 +10,7 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from covington.atomic import atomic_file
+from covington.files.atomic import atomic_file
 from covington.rejecting import RejectSink
 from covington.schemas import REJECT
 

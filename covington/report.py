@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from html import escape
 from typing import IO
 
-from covington.atomic import atomic_file
+from covington.files.atomic import atomic_file
 from covington.plots import score_text
 
 # Series colours follow Okabe and Ito (2008): told apart with any colour vision, and lighter in the dark.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from covington.errors import OptionError
-from covington.listing import is_input
+from covington.files.listing import is_input
 
 PARTS = ("train", "dev", "test")
 

@@ -11,10 +11,10 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 
-from covington.atomic import atomic_file
-from covington.compression import compressed
 from covington.conllu import format_batch, format_rows
 from covington.conllu_rejects import Reject, row_reject
+from covington.files.atomic import atomic_file
+from covington.files.compression import compressed
 
 
 def write_conllu(

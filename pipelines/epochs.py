@@ -34,13 +34,8 @@ from covington.base.checksum import Checksum
 from covington.base.machine import cores
 from covington.errors import CovingtonError, DataError, JobError, ModelError, OptionError
 from covington.evaluation import Counts, count
-from covington.freezing import freeze
-from covington.listing import keep_apart
-from covington.mixing import mix
-from covington.options import MIXING, TrainingOptions
-from covington.parser import Parser
-from covington.pipelines import blocks
-from covington.pipelines.storage import (
+from covington.files.listing import keep_apart
+from covington.files.storage import (
     absolute,
     check_output,
     copy_file,
@@ -56,6 +51,11 @@ from covington.pipelines.storage import (
     remove_empty_folder,
     write_json,
 )
+from covington.freezing import freeze
+from covington.mixing import mix
+from covington.options import MIXING, TrainingOptions
+from covington.parser import Parser
+from covington.pipelines import blocks
 from covington.pipelines.work import read_task, tasks
 from covington.survey import Survey, survey
 from covington.training import EpochReport

@@ -18,9 +18,7 @@ from apache_beam.options.pipeline_options import GoogleCloudOptions
 
 from covington.errors import CovingtonError
 from covington.evaluation import Counts
-from covington.pipelines.runner import LOCAL, Runner
-from covington.pipelines.scoring import ScoreParses
-from covington.pipelines.storage import (
+from covington.files.storage import (
     InputFile,
     exists,
     join,
@@ -31,6 +29,8 @@ from covington.pipelines.storage import (
     whole_file,
     write_json,
 )
+from covington.pipelines.runner import LOCAL, Runner
+from covington.pipelines.scoring import ScoreParses
 from covington.pipelines.tally import Tally
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from covington import models
 from covington.errors import ModelError
-from covington.listing import is_local
+from covington.files.listing import is_local
+from covington.files.storage import copy_file, exists, join
 from covington.parser import Parser
-from covington.pipelines.storage import copy_file, exists, join
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from covington.errors import DataError
+from covington.files.storage import open_raw, readable
 from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES, Block, Count, Piece
-from covington.pipelines.storage import open_raw, readable
 from covington.pipelines.work import read_task
 
 STRETCH = 4_096  # sentences of a stretch at least, where there are as many

@@ -19,12 +19,8 @@ from covington import models
 from covington._version import __version__
 from covington.base.progress import Progress
 from covington.errors import CovingtonError, OptionError
-from covington.listing import is_local, keep_apart, real
-from covington.pipelines.blocks import BLOCK_BYTES
-from covington.pipelines.model import Model
-from covington.pipelines.runner import LOCAL, Runner
-from covington.pipelines.shards import Report
-from covington.pipelines.storage import (
+from covington.files.listing import is_local, keep_apart, real
+from covington.files.storage import (
     InputFile,
     absolute,
     check_output,
@@ -34,6 +30,10 @@ from covington.pipelines.storage import (
     remove,
     write_json,
 )
+from covington.pipelines.blocks import BLOCK_BYTES
+from covington.pipelines.model import Model
+from covington.pipelines.runner import LOCAL, Runner
+from covington.pipelines.shards import Report
 from covington.pipelines.transforms import ParseSentences, ReadSentences, WriteSentences
 from covington.pipelines.work import (
     DEFAULTS,

@@ -18,17 +18,13 @@ import pyarrow.parquet as pq
 
 from covington import parquet
 from covington.base.progress import Progress
-from covington.compression import decompressed
 from covington.conllu import sentences_and_lines
 from covington.conllu_rejects import reject_batch
 from covington.endless import Endless
 from covington.errors import NothingReadError, OptionError
-from covington.listing import is_local, is_sentence_file, keep_apart, real
-from covington.parquet import write_parquet
-from covington.parser import Parser
-from covington.pipelines.blocks import byte_blocks, check_unchanged, file_kind
-from covington.pipelines.shards import Report, Shard
-from covington.pipelines.storage import (
+from covington.files.compression import decompressed
+from covington.files.listing import is_local, is_sentence_file, keep_apart, real
+from covington.files.storage import (
     InputFile,
     is_folder,
     list_inputs,
@@ -37,6 +33,10 @@ from covington.pipelines.storage import (
     readable,
     whole_file,
 )
+from covington.parquet import write_parquet
+from covington.parser import Parser
+from covington.pipelines.blocks import byte_blocks, check_unchanged, file_kind
+from covington.pipelines.shards import Report, Shard
 from covington.pipelines.work import DEFAULTS, ParseOptions, as_conllu, parse_shard, parse_text, rejected
 from covington.reject_file import reject_file
 from covington.rejecting import RejectSink

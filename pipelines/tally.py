@@ -11,9 +11,9 @@ import numpy as np
 from covington.alignment import align
 from covington.errors import CovingtonError, DataError
 from covington.evaluation import Counts, count, sentence_scores
+from covington.files.storage import InputFile
 from covington.pipelines.blocks import BLOCK_BYTES, cut
 from covington.pipelines.pairing import STRETCH, Outline, Stretch, outlines, read_runs, stretches
-from covington.pipelines.storage import InputFile
 from covington.tree_shape import IntArray
 
 Rows = tuple[tuple[int, Any], ...]  # rank of the first sentence, and 16-bit scores of it and those after it

@@ -13,7 +13,7 @@ from typing import Any
 import apache_beam as beam
 
 from covington.errors import CovingtonError, JobError, OptionError
-from covington.listing import is_local
+from covington.files.listing import is_local
 from covington.pipelines.epochs import Training, told
 from covington.pipelines.runner import Runner
 from covington.pipelines.transforms import take_folder

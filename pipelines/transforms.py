@@ -11,13 +11,13 @@ from apache_beam.utils.shared import Shared
 
 from covington import models
 from covington.errors import OptionError
-from covington.listing import real
+from covington.files.listing import real
+from covington.files.storage import absolute, check_output, files_in, list_inputs
 from covington.parser import Parser
 from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model
 from covington.pipelines.shards import Report, Shard
-from covington.pipelines.storage import absolute, check_output, files_in, list_inputs
 from covington.pipelines.work import (
     DEFAULTS,
     FORMATS,

@@ -17,12 +17,8 @@ from covington.conllu import parse_bytes
 from covington.conllu_rejects import Reject, reject_batch, rejects_in
 from covington.endless import REASON, Endless
 from covington.errors import CovingtonError, DataError, OptionError
-from covington.listing import within
-from covington.parser import Parser, Statistics
-from covington.pipelines import blocks
-from covington.pipelines.blocks import BLOCK_BYTES, Block, Count
-from covington.pipelines.shards import Report, Shard
-from covington.pipelines.storage import (
+from covington.files.listing import within
+from covington.files.storage import (
     facts,
     files_in,
     join,
@@ -34,6 +30,10 @@ from covington.pipelines.storage import (
     whole_file,
     write_json,
 )
+from covington.parser import Parser, Statistics
+from covington.pipelines import blocks
+from covington.pipelines.blocks import BLOCK_BYTES, Block, Count
+from covington.pipelines.shards import Report, Shard
 from covington.writing import formatted
 
 Task = tuple[Block, ...]  # blocks that have to be read one after the other

@@ -271,7 +271,7 @@ def test_longest_sentence() -> None:
 def test_endless_line_is_rejected_and_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("covington.endless.LONGEST", 10_000)
     monkeypatch.setattr("covington.endless.SLACK", 100)
-    monkeypatch.setattr("covington.compression.PIECE", 1_000)
+    monkeypatch.setattr("covington.files.compression.PIECE", 1_000)
     path = tmp_path / "x.conllu"
     for filling in ("x" * 50_000, "x\n" * 25_000):
         path.write_text(GOOD + filling + "\n\n" + GOOD)

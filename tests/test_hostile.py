@@ -23,14 +23,14 @@ import pytest
 import covington
 from covington import endless, models
 from covington.cli import main
-from covington.compression import XZ_MEMORY, decompressed
 from covington.conllu_rejects import reason
 from covington.errors import DataError
+from covington.files.compression import XZ_MEMORY, decompressed
+from covington.files.storage import list_inputs
 from covington.parquet import rows_at_a_time
 from covington.parquet_footer import is_told, row_group_size, row_groups
 from covington.parquet_unfolding import unfolded
 from covington.pipelines import blocks
-from covington.pipelines.storage import list_inputs
 from covington.pipelines.work import read_task, tasks
 
 WORD = "\t_\t_\t_\t_\t0\troot\t_\t_\n"

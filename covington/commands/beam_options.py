@@ -45,7 +45,7 @@ def prepare(arguments: argparse.Namespace) -> None:
 
     To be called before Beam is imported, for it warns while that is done.
     """
-    from covington.pipelines import remote
+    from covington.files import remote
 
     remote.set_options(beam_flags(arguments))
     if not arguments.verbose:

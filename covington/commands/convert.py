@@ -21,7 +21,7 @@ from covington.base.text import printable
 from covington.conllu_rejects import reject_batch, rejects_in
 from covington.corpus.columns import word_counts
 from covington.errors import NothingReadError, OptionError
-from covington.listing import REJECTS, distinct, is_sentence_file, keep_apart, local_files
+from covington.files.listing import REJECTS, distinct, is_sentence_file, keep_apart, local_files
 from covington.parquet import parse_columns, write_parquet
 from covington.reading import is_parquet, read_sentences
 from covington.reject_file import reject_file

@@ -24,14 +24,14 @@ from covington.base.progress import many
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
 from covington.errors import DataError, OptionError
 from covington.evaluation import SYSTEM
-from covington.listing import is_local, keep_apart
+from covington.files.listing import is_local, keep_apart
 from covington.reading import opened
 from covington.scores import scores
 from covington.tree_shape import IntArray
 
 if TYPE_CHECKING:
+    from covington.files.storage import InputFile
     from covington.pipelines.runner import Runner
-    from covington.pipelines.storage import InputFile
 
 EXAMPLE = """  covington evaluate gold.conllu parsed.conllu --html report.html
   covington evaluate corpus/ parsed/
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     prepare(arguments)
-    from covington.pipelines.storage import whole_file
+    from covington.files.storage import whole_file
 
     if len(arguments.name) > len(arguments.system):
         raise OptionError(f"{many(len(arguments.name), 'name')} for {many(len(arguments.system), 'system')}")
@@ -150,7 +150,7 @@ def evaluate(
 
 def _listed(path: str, spool: Path) -> list[InputFile]:
     """The files of a side; a stream is first copied to a file, because files are read here and there."""
-    from covington.pipelines.storage import InputFile, list_inputs
+    from covington.files.storage import InputFile, list_inputs
 
     place = Path(path)
     stream = path == "-" or (is_local(path) and place.exists() and not place.is_file() and not place.is_dir())

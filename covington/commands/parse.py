@@ -27,7 +27,7 @@ from covington.base.progress import Progress, clock, many
 from covington.base.text import printable
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
 from covington.errors import CovingtonError, OptionError
-from covington.listing import REJECTS
+from covington.files.listing import REJECTS
 from covington.schemas import MOST_WORDS
 
 if TYPE_CHECKING:
@@ -133,9 +133,9 @@ def _one_file(
     arguments: argparse.Namespace, options: ParseOptions, progress: Progress
 ) -> tuple[Report, str | None]:
     """What came of it, and the first sentence that could not be read."""
+    from covington.files.remote import FILE_OPTIONS
     from covington.parser import Parser
     from covington.pipelines.model import local_path
-    from covington.pipelines.remote import FILE_OPTIONS
     from covington.pipelines.streaming import ParseStream
 
     flags = beam_flags(arguments)
@@ -277,7 +277,7 @@ def _first_reject(folder: str) -> str:
     """Which sentence it is and what is wrong with it."""
     import pyarrow.parquet as pq
 
-    from covington.pipelines.storage import files_in, join, open_raw, readable
+    from covington.files.storage import files_in, join, open_raw, readable
     from covington.pipelines.work import REJECTS, is_ours, rejected
 
     path = next(path for path in files_in(join(folder, REJECTS)) if is_ours(path, folder))

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from covington.files.storage import list_inputs
 from covington.options import TrainingOptions
 from covington.pipelines import EvaluateJob, ParseJob, Runner
 from covington.pipelines.epochs import Training
-from covington.pipelines.storage import list_inputs
 from covington.pipelines.train import TrainJob
 from covington.scores import scores
 from tests.pipelines.conftest import SAMPLE

@@ -11,8 +11,8 @@ import pytest
 from covington import models
 from covington.cli import main
 from covington.errors import CovingtonError, DataError, OptionError
-from covington.pipelines import remote, storage
-from covington.pipelines.storage import list_inputs, whole_file
+from covington.files import remote, storage
+from covington.files.storage import list_inputs, whole_file
 
 from . import cabinet
 

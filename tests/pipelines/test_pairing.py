@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from covington.errors import DataError
+from covington.files.storage import list_inputs
 from covington.parquet import write_parquet
 from covington.pipelines import blocks, work
 from covington.pipelines.pairing import Outline, Run, ranked, read_runs, stretches
-from covington.pipelines.storage import list_inputs
 from covington.pipelines.tally import Tally, compare, outlined, tally
 from covington.reading import read_conllu
 from tests.pipelines.test_evaluate import (

@@ -18,12 +18,12 @@ import covington
 from covington import conllu_rejects
 from covington.cli import main
 from covington.errors import ModelError, OptionError
+from covington.files.storage import list_inputs
 from covington.options import TrainingOptions
 from covington.pipelines.epochs import Training
 from covington.pipelines.model import local_path
 from covington.pipelines.parse import ParseJob
 from covington.pipelines.runner import Runner
-from covington.pipelines.storage import list_inputs
 from covington.pipelines.streaming import ParseStream
 from covington.pipelines.train import TrainJob
 from tests.pipelines.conftest import SAMPLE

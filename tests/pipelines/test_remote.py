@@ -17,9 +17,9 @@ from apache_beam.options.pipeline_options import HadoopFileSystemOptions, Pipeli
 from covington import models
 from covington.cli import main
 from covington.errors import CovingtonError
+from covington.files.remote import told
+from covington.files.storage import list_inputs, open_raw, readable, whole_file
 from covington.parquet import write_parquet
-from covington.pipelines.remote import told
-from covington.pipelines.storage import list_inputs, open_raw, readable, whole_file
 from covington.reading import read_sentences
 
 from . import shelf

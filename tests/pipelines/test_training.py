@@ -15,12 +15,12 @@ import pytest
 from covington import model_file, training
 from covington.cli import main
 from covington.errors import CovingtonError, DataError, ModelError, OptionError
+from covington.files.storage import remove
 from covington.freezing import freeze
 from covington.options import TrainingOptions
 from covington.parser import Parser
 from covington.pipelines import Runner, epochs
 from covington.pipelines.epochs import Training, best_epoch, dealt, read_all
-from covington.pipelines.storage import remove
 from covington.pipelines.train import TrainJob, TrainParser
 from covington.survey import survey
 from covington.weights import Weights

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from covington.errors import OptionError
-from covington.listing import is_local
+from covington.files.listing import is_local
 
 
 @contextmanager

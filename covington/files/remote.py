@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple, cast
 
 from covington.errors import CovingtonError, OptionError
-from covington.listing import GLOB, within
+from covington.files.listing import GLOB, within
 
 #: how the options of Beam's filesystems begin
 FILE_OPTIONS = (

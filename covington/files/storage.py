@@ -15,9 +15,10 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from covington.atomic import atomic_file
 from covington.errors import CovingtonError, DataError, OptionError
-from covington.listing import (
+from covington.files import remote
+from covington.files.atomic import atomic_file
+from covington.files.listing import (
     GLOB,
     NO_INPUT,
     RESULTS,
@@ -30,8 +31,7 @@ from covington.listing import (
     real,
     within,
 )
-from covington.pipelines import remote
-from covington.pipelines.remote import Entry, reason
+from covington.files.remote import Entry, reason
 
 Written = TypeVar("Written")
 
