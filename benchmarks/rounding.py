@@ -18,11 +18,11 @@ import pyarrow as pa
 from benchmarks.report import table
 from covington import encoding
 from covington.corpus.columns import word_counts
+from covington.corpus.reading import read_sentences
 from covington.features import Program
 from covington.freezing import freeze
 from covington.options import TrainingOptions
 from covington.parser import Parser
-from covington.reading import read_sentences
 from covington.survey import Survey, survey
 from covington.training import prepare, train_epoch
 from covington.walk import Walk

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from covington._version import __version__
 
 if TYPE_CHECKING:
+    from covington.corpus.parquet.tables import read_parquet, write_parquet
+    from covington.corpus.reading import read_conllu, read_sentences
+    from covington.corpus.token_lists import token_lists
+    from covington.corpus.writing import write_conllu
     from covington.errors import CovingtonError, DataError, ModelError, OptionError
-    from covington.parquet import read_parquet, write_parquet
     from covington.parser import Parser, Statistics
-    from covington.reading import read_conllu, read_sentences
-    from covington.token_lists import token_lists
-    from covington.writing import write_conllu
 
 # name → where it lives; loaded when first asked for, so that `import covington` costs nothing
 _HOMES = {
@@ -23,12 +23,12 @@ _HOMES = {
     "OptionError": "errors",
     "Parser": "parser",
     "Statistics": "parser",
-    "read_conllu": "reading",
-    "read_parquet": "parquet",
-    "read_sentences": "reading",
-    "token_lists": "token_lists",
-    "write_conllu": "writing",
-    "write_parquet": "parquet",
+    "read_conllu": "corpus.reading",
+    "read_parquet": "corpus.parquet.tables",
+    "read_sentences": "corpus.reading",
+    "token_lists": "corpus.token_lists",
+    "write_conllu": "corpus.writing",
+    "write_parquet": "corpus.parquet.tables",
 }
 
 __all__ = [

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from covington.corpus.columns import word_counts
-from covington.places import data_error, located
+from covington.corpus.locations import data_error, located
 
 
 def align(

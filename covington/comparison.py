@@ -25,17 +25,17 @@ import pyarrow as pa
 
 from covington.alignment import align
 from covington.corpus.columns import word_counts
+from covington.corpus.reading import read_sentences
+from covington.corpus.treebanks import Treebank
 from covington.errors import DataError, JobError, OptionError
 from covington.evaluation import Counts, count, sentence_scores
 from covington.files.atomic import atomic_file
 from covington.freezing import freeze
 from covington.options import TrainingOptions
 from covington.parser import Parser, Statistics
-from covington.reading import read_sentences
 from covington.survey import survey
 from covington.training import prepare, train_epoch
 from covington.transition.names import ORACLES
-from covington.treebanks import Treebank
 from covington.weights import Weights
 
 FORMAT = 1  # of the files of finished runs

@@ -11,6 +11,7 @@ import numpy as np
 
 from covington import significance
 from covington.comparison import Run, System
+from covington.corpus.treebanks import Treebank
 from covington.evaluation import (
     ARC_LENGTH_GROUPS,
     GOLD,
@@ -23,7 +24,6 @@ from covington.evaluation import (
 )
 from covington.parser import Statistics
 from covington.scores import scores
-from covington.treebanks import Treebank
 
 ALPHA = 0.05
 

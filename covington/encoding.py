@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from covington.arrow import arrays
 from covington.arrow.arrays import numbers, require_sound, validity
 from covington.corpus.columns import heads_of, strings, word_counts
+from covington.corpus.locations import data_error, located
 from covington.errors import DataError
-from covington.places import data_error, located
 from covington.sentences import Sentences, first_bad_tree
 from covington.templates import WORD_ATTRIBUTES
 

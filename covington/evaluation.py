@@ -28,8 +28,8 @@ import pyarrow as pa
 
 from covington.arrow.arrays import repeated, to_numpy
 from covington.corpus.columns import heads_of, strings, word_counts
+from covington.corpus.locations import data_error, located
 from covington.errors import DataError
-from covington.places import data_error, located
 from covington.tree_shape import BoolArray, IntArray, depth, projective, starts
 
 CONTENT_RELATIONS = {

@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
-from covington.conllu import sentences_and_lines, split_point
-from covington.conllu_blanks import blank_line
-from covington.endless import KEPT, LONGEST, SLACK, Endless, passed_over, unfinished
+from covington.corpus.conllu.blanks import blank_line
+from covington.corpus.conllu.overlong import KEPT, LONGEST, SLACK, Endless, passed_over, unfinished
+from covington.corpus.conllu.reader import sentences_and_lines, split_point
+from covington.corpus.parquet.tables import rows_at_a_time
 from covington.errors import DataError
 from covington.files.compression import PIECE, decompressed, kind_of
 from covington.files.storage import InputFile, facts, open_raw, read_range, readable
-from covington.parquet import rows_at_a_time
 
 BLOCK_BYTES = 16 << 20
 BLOCK_ROWS = 16_384

@@ -32,6 +32,7 @@ from covington import training
 from covington._version import __version__
 from covington.base.checksum import Checksum
 from covington.base.machine import cores
+from covington.corpus.treebanks import is_part
 from covington.errors import CovingtonError, DataError, JobError, ModelError, OptionError
 from covington.evaluation import Counts, count
 from covington.files.listing import keep_apart
@@ -59,7 +60,6 @@ from covington.pipelines import blocks
 from covington.pipelines.work import read_task, tasks
 from covington.survey import Survey, survey
 from covington.training import EpochReport
-from covington.treebanks import is_part
 from covington.weights import Weights
 
 KEEP = ("best", "last")

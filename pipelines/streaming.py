@@ -16,11 +16,15 @@ from typing import IO, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from covington import parquet
 from covington.base.progress import Progress
-from covington.conllu import sentences_and_lines
-from covington.conllu_rejects import reject_batch
-from covington.endless import Endless
+from covington.corpus.conllu.overlong import Endless
+from covington.corpus.conllu.reader import sentences_and_lines
+from covington.corpus.parquet import tables as parquet
+from covington.corpus.parquet.tables import write_parquet
+from covington.corpus.reject_file import reject_file
+from covington.corpus.rejecting import RejectSink
+from covington.corpus.rejects import reject_batch
+from covington.corpus.writing import write_texts
 from covington.errors import NothingReadError, OptionError
 from covington.files.compression import decompressed
 from covington.files.listing import is_local, is_sentence_file, keep_apart, real
@@ -33,15 +37,11 @@ from covington.files.storage import (
     readable,
     whole_file,
 )
-from covington.parquet import write_parquet
 from covington.parser import Parser
 from covington.pipelines.blocks import byte_blocks, check_unchanged, file_kind
 from covington.pipelines.shards import Report, Shard
 from covington.pipelines.work import DEFAULTS, ParseOptions, as_conllu, parse_shard, parse_text, rejected
-from covington.reject_file import reject_file
-from covington.rejecting import RejectSink
 from covington.schemas import PARSE
-from covington.writing import write_texts
 
 _BLOCK = 2 << 20  # bytes that one thread reads and parses at a time
 _FROM_PIPE = 1 << 20  # less, so that the first trees come soon

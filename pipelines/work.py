@@ -11,11 +11,12 @@ from itertools import groupby
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from covington import parquet
 from covington._version import __version__
-from covington.conllu import parse_bytes
-from covington.conllu_rejects import Reject, reject_batch, rejects_in
-from covington.endless import REASON, Endless
+from covington.corpus.conllu.overlong import REASON, Endless
+from covington.corpus.conllu.reader import parse_bytes
+from covington.corpus.parquet import tables as parquet
+from covington.corpus.rejects import Reject, reject_batch, rejects_in
+from covington.corpus.writing import formatted
 from covington.errors import CovingtonError, DataError, OptionError
 from covington.files.listing import within
 from covington.files.storage import (
@@ -34,7 +35,6 @@ from covington.parser import Parser, Statistics
 from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES, Block, Count
 from covington.pipelines.shards import Report, Shard
-from covington.writing import formatted
 
 Task = tuple[Block, ...]  # blocks that have to be read one after the other
 

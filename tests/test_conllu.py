@@ -17,11 +17,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import covington
-from covington import conllu, reading
-from covington.conllu_rejects import rejects_in
+from covington.corpus import reading
+from covington.corpus.conllu import reader as conllu
+from covington.corpus.rejects import rejects_in
+from covington.corpus.writing import formatted
 from covington.errors import DataError
 from covington.schemas import REJECT, SENTENCE
-from covington.writing import formatted
 from tests import conllu_texts
 
 GOOD = """\
@@ -269,8 +270,8 @@ def test_longest_sentence() -> None:
 
 
 def test_endless_line_is_rejected_and_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("covington.endless.LONGEST", 10_000)
-    monkeypatch.setattr("covington.endless.SLACK", 100)
+    monkeypatch.setattr("covington.corpus.conllu.overlong.LONGEST", 10_000)
+    monkeypatch.setattr("covington.corpus.conllu.overlong.SLACK", 100)
     monkeypatch.setattr("covington.files.compression.PIECE", 1_000)
     path = tmp_path / "x.conllu"
     for filling in ("x" * 50_000, "x\n" * 25_000):
@@ -435,7 +436,7 @@ def test_what_cannot_be_written_is_found_in_one_pass(monkeypatch: pytest.MonkeyP
         calls.append(batch.num_rows)
         return conllu.format_rows(batch)
 
-    monkeypatch.setattr("covington.writing.format_rows", counted)
+    monkeypatch.setattr("covington.corpus.writing.format_rows", counted)
     rows = [
         batch_of(tokens=["a", word], position=place).to_pylist()[0] for place, word in enumerate("b\tc\n")
     ]
@@ -468,6 +469,6 @@ def test_slices_are_written_as_they_are() -> None:
 
 def test_tokens_as_objects() -> None:
     batch, _ = conllu.parse_bytes(GOOD.encode(), "x", 0, 1)
-    (sentence,) = covington.token_lists(batch)
+    (sentence,) = covington.corpus.token_lists(batch)
     assert sentence.metadata["sent_id"] == "one"
     assert [token["form"] for token in sentence.filter(deprel="root")] == ["go"]

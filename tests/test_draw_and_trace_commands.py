@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from covington.cli import main
+from covington.corpus.reading import read_conllu
 from covington.freezing import freeze
 from covington.options import TrainingOptions
 from covington.parser import Parser
-from covington.reading import read_conllu
 from covington.survey import survey
 from covington.tracing import replay
 from covington.training import prepare, train_epoch

@@ -21,15 +21,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import covington
-from covington import endless, models
+from covington import models
 from covington.cli import main
-from covington.conllu_rejects import reason
+from covington.corpus.conllu import overlong as endless
+from covington.corpus.parquet.footer import is_told, row_group_size, row_groups
+from covington.corpus.parquet.tables import rows_at_a_time
+from covington.corpus.parquet.unfolding import unfolded
+from covington.corpus.rejects import reason
 from covington.errors import DataError
 from covington.files.compression import XZ_MEMORY, decompressed
 from covington.files.storage import list_inputs
-from covington.parquet import rows_at_a_time
-from covington.parquet_footer import is_told, row_group_size, row_groups
-from covington.parquet_unfolding import unfolded
 from covington.pipelines import blocks
 from covington.pipelines.work import read_task, tasks
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import covington
-from covington import conllu, parquet_groups
+from covington.corpus.conllu import reader as conllu
+from covington.corpus.parquet import row_groups as parquet_groups
 from covington.errors import DataError
 from covington.schemas import PARSE, SENTENCE
 from tests import conllu_texts

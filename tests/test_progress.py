@@ -16,7 +16,7 @@ import pytest
 import covington
 from covington import models
 from covington.base.progress import Progress
-from covington.parquet import write_parquet
+from covington.corpus.parquet.tables import write_parquet
 from covington.parser import Parser
 from covington.pipelines.shards import Shard
 from covington.pipelines.streaming import Job, ParseStream

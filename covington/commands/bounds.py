@@ -17,10 +17,10 @@ from pathlib import Path
 
 from covington import bounds, bounds_report, encoding, report
 from covington.base.machine import cores
+from covington.corpus.reading import read_sentences
+from covington.corpus.treebanks import training_file
 from covington.errors import OptionError
 from covington.options import TrainingOptions
-from covington.reading import read_sentences
-from covington.treebanks import training_file
 
 EXAMPLE = "  covington bounds en_ewt-ud-train.conllu --transitions 100000 --html bounds.html"
 

@@ -19,9 +19,9 @@ from covington import comparison, comparison_report, report, significance
 from covington.base.machine import cores
 from covington.base.progress import clock
 from covington.comparison_results import summarise
+from covington.corpus.treebanks import find_treebanks
 from covington.errors import OptionError
 from covington.evaluation import Counts
-from covington.treebanks import find_treebanks
 
 EXAMPLE = (
     "  covington compare treebanks/UD_Irish-IDT --seeds 3 --html comparison.html\n"

@@ -18,15 +18,15 @@ import pyarrow as pa
 
 from covington.base.progress import many
 from covington.base.text import printable
-from covington.conllu_rejects import reject_batch, rejects_in
 from covington.corpus.columns import word_counts
+from covington.corpus.parquet.tables import parse_columns, write_parquet
+from covington.corpus.reading import is_parquet, read_sentences
+from covington.corpus.reject_file import reject_file
+from covington.corpus.rejecting import RejectSink
+from covington.corpus.rejects import reject_batch, rejects_in
+from covington.corpus.writing import formatted, write_texts
 from covington.errors import NothingReadError, OptionError
 from covington.files.listing import REJECTS, distinct, is_sentence_file, keep_apart, local_files
-from covington.parquet import parse_columns, write_parquet
-from covington.reading import is_parquet, read_sentences
-from covington.reject_file import reject_file
-from covington.rejecting import RejectSink
-from covington.writing import formatted, write_texts
 
 EXAMPLE = """  covington convert corpus.conllu.gz -o corpus.parquet
   covington convert parsed/ -o parsed.conllu

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 from covington import evaluation_report, report, significance
 from covington.base.progress import many
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
+from covington.corpus.reading import opened
 from covington.errors import DataError, OptionError
 from covington.evaluation import SYSTEM
 from covington.files.listing import is_local, keep_apart
-from covington.reading import opened
 from covington.scores import scores
 from covington.tree_shape import IntArray
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from covington.arrow import arrays
 from covington.arrow.arrays import list_lengths, numbers, require_sound
+from covington.corpus.locations import data_error
 from covington.errors import DataError
-from covington.places import data_error
 
 
 def word_counts(batch: pa.RecordBatch) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from covington import conllu
+from covington.corpus.conllu import reader as conllu
 from covington.schemas import SENTENCE
 from tests.fuzz.runner import Fuzzer
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 
-from covington import conllu
+from covington.corpus.conllu import reader as conllu
 from tests.fuzz.conllu import CONTENT, seeds
 from tests.fuzz.runner import Fuzzer
 

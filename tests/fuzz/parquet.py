@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from covington import conllu
+from covington.corpus.conllu import reader as conllu
+from covington.corpus.parquet.tables import read_parquet, write_parquet
 from covington.errors import DataError
-from covington.parquet import read_parquet, write_parquet
 from tests.fuzz.conllu import seeds as conllu_seeds
 from tests.fuzz.runner import Fuzzer
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from covington.conllu import parse_bytes, sentences_and_lines
-from covington.conllu_blanks import blank_line
+from covington.corpus.conllu.blanks import blank_line
+from covington.corpus.conllu.reader import parse_bytes, sentences_and_lines
 from covington.errors import CovingtonError
 from covington.files.storage import list_inputs
 from covington.pipelines import blocks

@@ -21,9 +21,9 @@ import pytest
 from apache_beam.options.pipeline_options import DirectOptions
 
 import covington
-from covington import parquet
 from covington.base.machine import cores
 from covington.cli import main
+from covington.corpus.parquet import tables as parquet
 from covington.errors import CovingtonError, DataError, OptionError
 from covington.pipelines.parse import ParseJob
 from covington.pipelines.runner import Runner

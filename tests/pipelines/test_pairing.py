@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from covington.corpus.parquet.tables import write_parquet
+from covington.corpus.reading import read_conllu
 from covington.errors import DataError
 from covington.files.storage import list_inputs
-from covington.parquet import write_parquet
 from covington.pipelines import blocks, work
 from covington.pipelines.pairing import Outline, Run, ranked, read_runs, stretches
 from covington.pipelines.tally import Tally, compare, outlined, tally
-from covington.reading import read_conllu
 from tests.pipelines.test_evaluate import (
     LAYOUTS,
     Texts,

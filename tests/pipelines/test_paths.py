@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import covington
-from covington import conllu_rejects
 from covington.cli import main
+from covington.corpus import rejects as conllu_rejects
 from covington.errors import ModelError, OptionError
 from covington.files.storage import list_inputs
 from covington.options import TrainingOptions

@@ -16,11 +16,11 @@ from apache_beam.options.pipeline_options import HadoopFileSystemOptions, Pipeli
 
 from covington import models
 from covington.cli import main
+from covington.corpus.parquet.tables import write_parquet
+from covington.corpus.reading import read_sentences
 from covington.errors import CovingtonError
 from covington.files.remote import told
 from covington.files.storage import list_inputs, open_raw, readable, whole_file
-from covington.parquet import write_parquet
-from covington.reading import read_sentences
 
 from . import shelf
 

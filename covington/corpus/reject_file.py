@@ -10,8 +10,8 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from covington.corpus.rejecting import RejectSink
 from covington.files.atomic import atomic_file
-from covington.rejecting import RejectSink
 from covington.schemas import REJECT
 
 

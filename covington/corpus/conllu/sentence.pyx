@@ -4,13 +4,13 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memchr, memset
 
 from covington.arrow.buffers cimport Strings, append, copy_short, reserve, set_bit
-from covington.conllu_columns cimport FIELDS, HEAD, Columns, make_word_room
-from covington.conllu_comments cimport comment_value, must_stay_whole, starts_with
-from covington.text_scan cimport invalid_utf8, is_blank, next_break, number, split_line
+from covington.corpus.conllu.columns cimport FIELDS, HEAD, Columns, make_word_room
+from covington.corpus.conllu.comments cimport comment_value, must_stay_whole, starts_with
+from covington.corpus.conllu.text_scan cimport invalid_utf8, is_blank, next_break, number, split_line
 
 cdef enum:
     LONGEST = 65535  # words: heads are uint16
-    LARGEST = 64 << 20  # bytes, as in covington.endless
+    LARGEST = 64 << 20  # bytes, as in covington.corpus.conllu.overlong
 
 cdef const char* SENT_ID_MARKER = b"__SENT_ID__"
 cdef const char* TEXT_MARKER = b"__TEXT__"

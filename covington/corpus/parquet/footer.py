@@ -14,8 +14,8 @@ from typing import IO, NamedTuple, TypeVar
 
 import pyarrow as pa
 
+from covington.corpus.parquet.dictionary import longest_text
 from covington.errors import DataError
-from covington.parquet_dictionary import longest_text
 
 # kinds of fields; maps, which a footer does not have, are not known
 _TRUE, _FALSE, _BYTE, _INTEGER_16, _INTEGER_32, _INTEGER_64 = 1, 2, 3, 4, 5, 6

@@ -1,7 +1,7 @@
 import pyarrow as pa
 from typing_extensions import Buffer
 
-from covington.conllu_rejects import Reject
+from covington.corpus.rejects import Reject
 
 class SentenceBuilder:
     source: str

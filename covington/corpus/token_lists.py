@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from covington.conllu import format_batch
+from covington.corpus.conllu.reader import format_batch
 from covington.errors import DataError
 
 if TYPE_CHECKING:

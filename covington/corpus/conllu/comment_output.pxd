@@ -3,8 +3,8 @@
 from libc.string cimport memchr, memcmp, strlen
 
 from covington.arrow.views cimport ListView, StringView, is_valid
-from covington.conllu_comments cimport comment_value
-from covington.text_output cimport Output, put, put_byte
+from covington.corpus.conllu.comments cimport comment_value
+from covington.corpus.conllu.text_output cimport Output, put, put_byte
 
 cdef enum:
     BREAK = 3  # a value that holds a line break

@@ -11,13 +11,13 @@ from typing import IO
 
 import pyarrow as pa
 
-from covington import endless
-from covington.conllu import SentenceBuilder
+from covington.corpus.conllu import overlong as endless
+from covington.corpus.conllu.reader import SentenceBuilder
+from covington.corpus.parquet.tables import read_parquet
+from covington.corpus.rejecting import RejectSink, judged
 from covington.errors import OptionError
 from covington.files.compression import decompressed, kind_of
 from covington.files.listing import local_files
-from covington.parquet import read_parquet
-from covington.rejecting import RejectSink, judged
 
 PathOrFile = str | os.PathLike[str] | IO[bytes]
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from covington.conllu_rejects import Reject, reject_batch
+from covington.corpus.rejects import Reject, reject_batch
 
 
 class RejectSink(Protocol):

@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from covington.arrow import arrays
-from covington.conllu_rejects import Reject
+from covington.corpus.parquet.footer import is_told, row_group_size, row_groups
+from covington.corpus.parquet.row_groups import grouped
+from covington.corpus.parquet.unfolding import unfolded
+from covington.corpus.rejecting import RejectSink, judged
+from covington.corpus.rejects import Reject
 from covington.errors import DataError, OptionError
 from covington.files.atomic import atomic_file
-from covington.parquet_footer import is_told, row_group_size, row_groups
-from covington.parquet_groups import grouped
-from covington.parquet_unfolding import unfolded
-from covington.rejecting import RejectSink, judged
 from covington.schemas import MOST_WORDS, PARSE, SENTENCE, VERSION, WORD_COLUMNS
 from covington.schemas.conform import conform, require_tokens, unfit_heads, without_heads
 

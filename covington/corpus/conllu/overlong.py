@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from covington.conllu_blanks import blank_line
+from covington.corpus.conllu.blanks import blank_line
 
 LONGEST = 64 << 20  # bytes of a sentence; the compiled reader has the same number
 # bytes that a stretch may be longer before it is passed over: the reader judges those in between

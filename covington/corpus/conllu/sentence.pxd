@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from covington.conllu_columns cimport Columns
+from covington.corpus.conllu.columns cimport Columns
 
 cdef enum Trouble:  # in the order of conllu_rejects.REASONS
     NONE, COLUMNS, EMPTY_FIELD, WORD_ID, RANGE_ID, EMPTY_ID, BAD_HEAD, FAR_HEAD, LATE_COMMENT, NO_WORDS, TOO_LONG, \

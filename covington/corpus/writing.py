@@ -11,8 +11,8 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 
-from covington.conllu import format_batch, format_rows
-from covington.conllu_rejects import Reject, row_reject
+from covington.corpus.conllu.reader import format_batch, format_rows
+from covington.corpus.rejects import Reject, row_reject
 from covington.files.atomic import atomic_file
 from covington.files.compression import compressed
 

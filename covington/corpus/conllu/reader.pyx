@@ -3,21 +3,21 @@
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.string cimport memset
 
-from covington.conllu_columns cimport Columns, clear, close_sentence, record_batch, roll_back
-from covington.conllu_sentence cimport (
+from covington.corpus.conllu.columns cimport Columns, clear, close_sentence, record_batch, roll_back
+from covington.corpus.conllu.sentence cimport (
     INCOMPLETE, NO_MEMORY, NOTHING, REJECTED, TOO_LARGE, Cursor, Sentence, pass_sentence, read_sentence,
 )
-from covington.text_scan cimport is_blank
+from covington.corpus.conllu.text_scan cimport is_blank
 
-from covington.conllu_format import format_batch, format_rows
-from covington.conllu_rejects import Reject, reason, reject_batch
+from covington.corpus.conllu.format import format_batch, format_rows
+from covington.corpus.rejects import Reject, reason, reject_batch
 from covington.errors import DataError
 
 __all__ = ["SentenceBuilder", "format_batch", "format_rows", "parse_bytes", "sentences_and_lines", "split_point"]
 
 cdef enum:
     LARGEST_BATCH = 64 << 20  # bytes of text after which a batch is full, whatever its number of sentences
-    KEPT = 1 << 16  # bytes of a stretch that is too large for a sentence, as in covington.endless
+    KEPT = 1 << 16  # bytes of a stretch that is too large for a sentence, as in covington.corpus.conllu.overlong
     LARGEST_INPUT = 2147483647 - 64  # Arrow's string offsets are 32 bits
 
 

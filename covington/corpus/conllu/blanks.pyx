@@ -2,7 +2,7 @@
 
 from libc.string cimport memchr
 
-from covington.text_scan cimport is_blank
+from covington.corpus.conllu.text_scan cimport is_blank
 
 
 def blank_line(data, Py_ssize_t start=0) -> tuple[int, int] | None:

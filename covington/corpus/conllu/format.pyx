@@ -7,12 +7,12 @@ from covington.arrow.buffers cimport buffer_of, release
 from covington.arrow.views cimport (
     ListView, StringView, is_valid, view_list, view_numbers, view_strings, view_validity,
 )
-from covington.comment_output cimport BREAK, end_line, has, put_comments
-from covington.conllu_columns cimport FIELDS, FORM, HEAD
-from covington.text_output cimport Output, put_byte, put_number, put_within
-from covington.text_scan cimport next_break, number
+from covington.corpus.conllu.comment_output cimport BREAK, end_line, has, put_comments
+from covington.corpus.conllu.columns cimport FIELDS, FORM, HEAD
+from covington.corpus.conllu.text_output cimport Output, put_byte, put_number, put_within
+from covington.corpus.conllu.text_scan cimport next_break, number
 
-from covington.places import data_error
+from covington.corpus.locations import data_error
 from covington.schemas.conform import conform
 
 cdef enum:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from covington.endless import REASON
+from covington.corpus.conllu.overlong import REASON
 from covington.errors import DataError
 from covington.schemas import REJECT
 

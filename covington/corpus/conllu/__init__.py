@@ -1,0 +1,1 @@
+"""CoNLL-U bytes to Arrow batches and back, in compiled code."""

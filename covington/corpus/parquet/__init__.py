@@ -1,0 +1,1 @@
+"""Sentences in Parquet files: ours, and those that others have written."""
