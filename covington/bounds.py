@@ -16,9 +16,9 @@ from covington import exact
 from covington.corpus.columns import heads_of, word_counts
 from covington.errors import DataError
 from covington.options import TrainingOptions
-from covington.recording import Recorder
 from covington.survey import survey
 from covington.training import prepare, train_epoch
+from covington.transition.recording import Recorder
 from covington.weights import Weights
 
 Numbers = npt.NDArray[np.int32]

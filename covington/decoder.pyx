@@ -26,7 +26,7 @@ from covington.frozen cimport (
 from covington.base.hashing cimport finish, mix
 from covington.kernels cimport Pair, allocate, largest_of, prefetch
 from covington.sentences cimport Sentences, length_of, values_of
-from covington.state cimport (
+from covington.transition.configuration cimport (
     CYCLE_ARC, LEFT_ARC, NO_ARC, OLD_HEAD, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, is_repair,
     label_at, label_of, left_arc, no_arc, release, reserve, right_arc, set_label, shift, start, transition_of,
 )

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from covington.cycles cimport Scratch, count_cycles, is_lost, release_scratch, reserve_scratch
+from covington.transition.cycles cimport Scratch, count_cycles, is_lost, release_scratch, reserve_scratch
 from covington.loss_search cimport FOUND, NO_MEMORY, search_loss
 from covington.search_bounds cimport Search, dispose, prepare
 

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from covington.base.hashing cimport finish, mix
-from covington.state cimport Configuration, label_at
+from covington.transition.configuration cimport Configuration, label_at
 
 cdef enum:
     GROUPS = 14             # in the order of templates.GROUPS

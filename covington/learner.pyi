@@ -1,6 +1,6 @@
 from covington.features import Program
-from covington.recording import Recorder
 from covington.sentences import Sentences
+from covington.transition.recording import Recorder
 from covington.weights import Weights
 
 class Learner:

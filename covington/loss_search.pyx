@@ -15,7 +15,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 
 from covington.base.hashing cimport finish, mix
 from covington.search_bounds cimport Search, Step, Visited, attained, lower_bound, order_events
-from covington.state cimport is_ancestor
+from covington.transition.configuration cimport is_ancestor
 
 cdef enum:
     EVERYWHERE = 1 << 30        # as many departures from the default path as one likes

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from covington import costs as _costs
-from covington import state
 from covington.errors import OptionError, SearchLimitError
 from covington.exact import NODE_LIMIT, search
+from covington.transition import configuration as state
+from covington.transition import costs as _costs
 from covington.transition.names import ORACLES, ROOTS, SYSTEMS, TRANSITIONS
 
 Heads = Sequence[int]

@@ -4,8 +4,8 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from covington.cycles cimport is_lost
-from covington.state cimport is_ancestor
+from covington.transition.cycles cimport is_lost
+from covington.transition.configuration cimport is_ancestor
 
 
 cdef int prepare(Search *s, int n) noexcept nogil:

@@ -6,7 +6,7 @@ from covington.features cimport (
     GROUPS, MOST_CELLS, MOST_TEMPLATES, NODES, NUMBER_BITS, Program, load_cells, locate, make_keys,
 )
 from covington.sentences cimport Sentences, length_of, values_of
-from covington.state cimport (
+from covington.transition.configuration cimport (
     LEFT_ARC, RIGHT_ARC, Configuration, attach, detach, find_open_words, is_repair, label_at, left_arc, no_arc,
     release, reserve, right_arc, set_label, shift, start,
 )

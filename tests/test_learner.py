@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from covington.options import TrainingOptions
-from covington.recording import Recorder
 from covington.survey import survey
 from covington.training import prepare, train_epoch
+from covington.transition.recording import Recorder
 from covington.weights import Weights
 from tests.batches import batch, sentence
 from tests.reference import Root, tree

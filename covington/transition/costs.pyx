@@ -4,10 +4,10 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from covington.cycles cimport (
+from covington.transition.cycles cimport (
     Scratch, count_cycles, hoped_head, is_lost, reaches, release_scratch, reserve_scratch, spare_stamps,
 )
-from covington.state cimport LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, is_ancestor
+from covington.transition.configuration cimport LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, is_ancestor
 
 cdef enum:
     # More cycles than this cannot be told apart while training; no sentence of a treebank comes near.

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from covington.cycles cimport Scratch
+from covington.transition.cycles cimport Scratch
 
 cdef enum Oracle:
     STATIC = 0

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from covington.state cimport Configuration
+from covington.transition.configuration cimport Configuration
 
 
 cdef class Recorder:
