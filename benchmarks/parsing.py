@@ -15,8 +15,9 @@ from benchmarks.accuracy import judged
 from benchmarks.corpora import Corpora, whole
 from benchmarks.settings import Scale
 from benchmarks.timing import Probe, alternate, spread, timed
-from covington import encoding, models, schemas
+from covington import models, schemas
 from covington.corpus.columns import word_counts
+from covington.features import encoding
 from covington.parser import Parser, Statistics
 
 

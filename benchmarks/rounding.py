@@ -16,16 +16,16 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.report import table
-from covington import encoding
 from covington.corpus.columns import word_counts
 from covington.corpus.reading import read_sentences
-from covington.features import Program
+from covington.features import encoding
+from covington.features.program import Program
+from covington.features.walk import Walk
 from covington.freezing import freeze
 from covington.options import TrainingOptions
 from covington.parser import Parser
 from covington.survey import Survey, survey
 from covington.training import prepare, train_epoch
-from covington.walk import Walk
 from covington.weights import Weights
 
 PRUNED = (0.1, 0.3, 1.0)

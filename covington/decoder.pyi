@@ -1,8 +1,8 @@
 from typing import Any
 
-from covington.features import Program
+from covington.features.program import Program
+from covington.features.sentences import Sentences
 from covington.frozen import FrozenWeights
-from covington.sentences import Sentences
 
 COUNTS: tuple[str, ...]
 

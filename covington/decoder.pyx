@@ -16,7 +16,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from covington.features cimport (
+from covington.features.program cimport (
     FIRST_OPEN, LAST_OPEN, LEFT_WORD, MOST_CELLS, MOST_KEYS, MOST_TEMPLATES, NODES, PAIR, PAIR_TAGS, RIGHT_WORD, Group,
     Program, Signature, identity_of, is_same, load_cells, locate, make_key, make_ungated_keys, signature_of,
 )
@@ -25,7 +25,7 @@ from covington.frozen cimport (
 )
 from covington.base.hashing cimport finish, mix
 from covington.kernels cimport Pair, allocate, largest_of, prefetch
-from covington.sentences cimport Sentences, length_of, values_of
+from covington.features.sentences cimport Sentences, length_of, values_of
 from covington.transition.configuration cimport (
     CYCLE_ARC, LEFT_ARC, NO_ARC, OLD_HEAD, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, is_repair,
     label_at, label_of, left_arc, no_arc, release, reserve, right_arc, set_label, shift, start, transition_of,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from covington.arrow import arrays
 from covington.corpus.columns import strings
-from covington.templates import parse_template
+from covington.features.templates import parse_template
 
 #: columns of tags, of which training data has nearly all that there are
 TAGGED = ("upos", "xpos")

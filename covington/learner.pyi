@@ -1,5 +1,5 @@
-from covington.features import Program
-from covington.sentences import Sentences
+from covington.features.program import Program
+from covington.features.sentences import Sentences
 from covington.transition.recording import Recorder
 from covington.weights import Weights
 

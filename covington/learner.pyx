@@ -13,14 +13,14 @@ from covington.transition.costs cimport (
     MONOTONIC, STATIC, Costs, Focus, Gold, index_gold, monotonic_costs, non_monotonic_costs, static_costs,
 )
 from covington.transition.cycles cimport Scratch, is_lost, release_scratch, reserve_scratch
-from covington.features cimport (
+from covington.features.program cimport (
     FIRST_OPEN, GROUPS, LEFT_WORD, MOST_CELLS, MOST_KEYS, MOST_TEMPLATES, NODES, PAIR, RIGHT_WORD, Group, Program,
     Signature, is_same, load_cells, locate, make_key, make_keys, make_ungated_keys, signature_of,
 )
 from covington.base.hashing cimport SEED, finish, mix
 from covington.kernels cimport count_equal, prefetch
 from covington.transition.recording cimport Recorder
-from covington.sentences cimport Sentences, length_of, values_of
+from covington.features.sentences cimport Sentences, length_of, values_of
 from covington.transition.configuration cimport (
     LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, arc_class, is_repair, label_of, left_arc, no_arc, release,
     repair_class, reserve, right_arc, shift, start, transition_of,

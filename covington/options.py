@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from covington import encoding
 from covington.errors import OptionError
-from covington.templates import SETS
+from covington.features import encoding
+from covington.features.templates import SETS
 from covington.transition.names import ORACLES, ROOTS
 
 #: rule → are premature guesses accepted, are wrong arcs accepted that replace another arc?

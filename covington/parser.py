@@ -15,12 +15,13 @@ import numpy as np
 import numpy.ma
 import pyarrow as pa
 
-from covington import encoding, model_file, models
+from covington import model_file, models
 from covington.arrow import arrays
 from covington.corpus.columns import heads_of, word_counts
 from covington.decoder import Decoder
 from covington.errors import ModelError, OptionError
-from covington.features import Program
+from covington.features import encoding
+from covington.features.program import Program
 from covington.frozen import FrozenWeights
 from covington.inventory import Inventory
 from covington.options import TrainingOptions

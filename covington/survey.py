@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from covington import encoding
 from covington.corpus.columns import has_column, heads_of, strings, word_counts
 from covington.errors import DataError
+from covington.features import encoding
+from covington.features.templates import template_set
 from covington.inventory import MOST_TAGS, TAGGED
 from covington.options import TrainingOptions
-from covington.templates import template_set
 
 _NONE: frozenset[str] = frozenset()
 MOST_LABELS = 16_000  # up to four classes each, numbered with 16 bits

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from covington.features cimport MOST_KEYS
+from covington.features.program cimport MOST_KEYS
 from covington.kernels cimport add_full, allocate, prefetch
 
 import numpy as np

@@ -10,15 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from covington import encoding, model_file, templates
+from covington import model_file
 from covington.decoder import Decoder
-from covington.features import Program
+from covington.features import encoding, templates
+from covington.features.program import Program
+from covington.features.walk import Walk
 from covington.freezing import freeze
 from covington.options import TrainingOptions
 from covington.parser import Parser, Statistics
 from covington.survey import Survey, survey
 from covington.training import prepare, train_epoch
-from covington.walk import Walk
 from covington.weights import Weights
 from tests.batches import batch, sentence
 from tests.reference import Root, Transition, TransitionSystem, heads_in

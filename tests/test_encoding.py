@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from covington import encoding
 from covington.corpus.columns import has_column, heads_of, strings, word_counts
 from covington.errors import DataError
+from covington.features import encoding
 from tests.batches import batch, sentence
 
 LABELS = ["dep", "root"]

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covington import encoding, templates
 from covington.errors import OptionError
-from covington.features import Program
-from covington.sentences import Sentences
-from covington.walk import Walk
+from covington.features import encoding, templates
+from covington.features.program import Program
+from covington.features.sentences import Sentences
+from covington.features.walk import Walk
 from tests import reference_features as twin
 from tests.batches import batch, sentence
 from tests.reference import Configuration, Root, Transition, TransitionSystem, focus

@@ -15,11 +15,12 @@ import argparse
 import json
 from pathlib import Path
 
-from covington import bounds, bounds_report, encoding, report
+from covington import bounds, bounds_report, report
 from covington.base.machine import cores
 from covington.corpus.reading import read_sentences
 from covington.corpus.treebanks import training_file
 from covington.errors import OptionError
+from covington.features import encoding
 from covington.options import TrainingOptions
 
 EXAMPLE = "  covington bounds en_ewt-ud-train.conllu --transitions 100000 --html bounds.html"

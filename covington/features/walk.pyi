@@ -1,5 +1,5 @@
-from covington.features import Program
-from covington.sentences import Sentences
+from covington.features.program import Program
+from covington.features.sentences import Sentences
 
 class Walk:
     def __init__(

@@ -14,8 +14,8 @@ from covington.arrow.arrays import numbers, require_sound, validity
 from covington.corpus.columns import heads_of, strings, word_counts
 from covington.corpus.locations import data_error, located
 from covington.errors import DataError
-from covington.sentences import Sentences, first_bad_tree
-from covington.templates import WORD_ATTRIBUTES
+from covington.features.sentences import Sentences, first_bad_tree
+from covington.features.templates import WORD_ATTRIBUTES
 
 #: what the PoS tag of the templates can be: a column, or two together
 TAGS = ("upos", "xpos", "upos+xpos")

@@ -8,7 +8,7 @@ from covington.base.hashing cimport SEED, finish, hash_bytes, mix
 import numpy as np
 
 from covington.errors import DataError
-from covington.templates import WORD_ATTRIBUTES
+from covington.features.templates import WORD_ATTRIBUTES
 
 cdef enum:
     WHOLE = 0

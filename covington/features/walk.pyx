@@ -2,16 +2,16 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from covington.features cimport (
+from covington.features.program cimport (
     GROUPS, MOST_CELLS, MOST_TEMPLATES, NODES, NUMBER_BITS, Program, load_cells, locate, make_keys,
 )
-from covington.sentences cimport Sentences, length_of, values_of
+from covington.features.sentences cimport Sentences, length_of, values_of
 from covington.transition.configuration cimport (
     LEFT_ARC, RIGHT_ARC, Configuration, attach, detach, find_open_words, is_repair, label_at, left_arc, no_arc,
     release, reserve, right_arc, set_label, shift, start,
 )
 
-from covington import templates as tables
+from covington.features import templates as tables
 from covington.errors import OptionError
 
 

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t
 from covington.base.hashing cimport hash_bytes
 from covington.transition.configuration cimport Configuration
 
-from covington import templates as tables
+from covington.features import templates as tables
 from covington.errors import OptionError
 
 
