@@ -32,6 +32,7 @@ def compiled(path: Path) -> Extension:
     extension = Extension(
         ".".join(path.with_suffix("").parts),
         [path.as_posix()],
+        include_dirs=["."],  # headers are named from here, whichever room asks for them
         depends=[str(header) for header in sorted(Path("covington").rglob("*.h"))],
         extra_compile_args=["-O1", "-g"] if DEBUG else ["-O3", "-g0"],
     )

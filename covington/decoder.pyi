@@ -2,7 +2,7 @@ from typing import Any
 
 from covington.features.program import Program
 from covington.features.sentences import Sentences
-from covington.frozen import FrozenWeights
+from covington.scorers.frozen import FrozenWeights
 
 COUNTS: tuple[str, ...]
 

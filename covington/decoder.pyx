@@ -20,11 +20,11 @@ from covington.features.program cimport (
     FIRST_OPEN, LAST_OPEN, LEFT_WORD, MOST_CELLS, MOST_KEYS, MOST_TEMPLATES, NODES, PAIR, PAIR_TAGS, RIGHT_WORD, Group,
     Program, Signature, identity_of, is_same, load_cells, locate, make_key, make_ungated_keys, signature_of,
 )
-from covington.frozen cimport (
+from covington.scorers.frozen cimport (
     TRANSITIONS, CommonBucket, Found, FrozenWeights, Rare, Tables, add_up, call, call_gate, fetch_row, find, look, may_know,
 )
 from covington.base.hashing cimport finish, mix
-from covington.kernels cimport Pair, allocate, largest_of, prefetch
+from covington.scorers.kernels cimport Pair, allocate, largest_of, prefetch
 from covington.features.sentences cimport Sentences, length_of, values_of
 from covington.transition.configuration cimport (
     CYCLE_ARC, LEFT_ARC, NO_ARC, OLD_HEAD, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, is_repair,

@@ -11,9 +11,9 @@ import numpy as np
 from covington import model_file
 from covington._version import __version__
 from covington.features.program import Program
-from covington.frozen import lay_out, make_filter
 from covington.inventory import columns_read, tags_met
 from covington.options import TrainingOptions
+from covington.scorers.frozen import lay_out, make_filter
 from covington.survey import Survey
 from covington.weights import Weights
 

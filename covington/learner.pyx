@@ -18,7 +18,7 @@ from covington.features.program cimport (
     Signature, is_same, load_cells, locate, make_key, make_keys, make_ungated_keys, signature_of,
 )
 from covington.base.hashing cimport SEED, finish, mix
-from covington.kernels cimport count_equal, prefetch
+from covington.scorers.kernels cimport count_equal, prefetch
 from covington.transition.recording cimport Recorder
 from covington.features.sentences cimport Sentences, length_of, values_of
 from covington.transition.configuration cimport (

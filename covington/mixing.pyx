@@ -11,7 +11,7 @@ weight moves by twice the geometric mean of these two, and never by more than th
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
-from covington.kernels cimport prefetch
+from covington.scorers.kernels cimport prefetch
 from covington.weights cimport Slot, Weights
 
 from covington.errors import ModelError

@@ -22,10 +22,10 @@ from covington.decoder import Decoder
 from covington.errors import ModelError, OptionError
 from covington.features import encoding
 from covington.features.program import Program
-from covington.frozen import FrozenWeights
 from covington.inventory import Inventory
 from covington.options import TrainingOptions
 from covington.schemas import MOST_WORDS, PARSE
+from covington.scorers.frozen import FrozenWeights
 from covington.transition.names import TRANSITIONS
 
 #: flags of sentences

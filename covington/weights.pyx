@@ -6,7 +6,7 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from covington.features.program cimport MOST_KEYS
-from covington.kernels cimport add_full, allocate, prefetch
+from covington.scorers.kernels cimport add_full, allocate, prefetch
 
 import numpy as np
 

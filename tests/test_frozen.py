@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from covington.errors import ModelError
-from covington.frozen import FrozenWeights, lay_out, make_filter
+from covington.scorers.frozen import FrozenWeights, lay_out, make_filter
 
 LABELS = 200  # so that there are columns whose number needs more than a byte
 COLUMNS = 2 + 2 * LABELS

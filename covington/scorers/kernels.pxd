@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-cdef extern from "kernels.h" nogil:
+cdef extern from "covington/scorers/kernels.h" nogil:
     enum:
         CHUNK "COVINGTON_CHUNK"
 

@@ -22,7 +22,7 @@ would be one for nothing: of the arcs to one side that no feature has a weight f
 
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
-from covington.kernels cimport Pair, SmallPair, add_small, add_sparse, match, prefetch, sum_rows
+from covington.scorers.kernels cimport Pair, SmallPair, add_small, add_sparse, match, prefetch, sum_rows
 
 cdef enum:
     COMMON_PLACES = 7       # per bucket

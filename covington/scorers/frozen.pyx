@@ -4,7 +4,7 @@ from libc.stdint cimport int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, 
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from covington.kernels cimport CHUNK, allocate
+from covington.scorers.kernels cimport CHUNK, allocate
 
 import numpy as np
 

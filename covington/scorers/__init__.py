@@ -1,0 +1,1 @@
+"""Scores of transitions from a model that is no longer learning."""
