@@ -22,7 +22,7 @@ from covington.features import encoding
 from covington.features.program import Program
 from covington.features.walk import Walk
 from covington.freezing import freeze
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from covington.parser import Parser
 from covington.survey import Survey, survey
 from covington.training import prepare, train_epoch

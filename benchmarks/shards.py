@@ -18,7 +18,7 @@ from benchmarks.corpora import Corpora, whole
 from benchmarks.machine import cores_given
 from benchmarks.settings import Scale
 from benchmarks.timing import Probe, alternate, spread
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from covington.parser import Parser
 
 SHARDS = 4

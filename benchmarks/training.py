@@ -13,7 +13,7 @@ from benchmarks.settings import Scale
 from benchmarks.timing import Probe, alternate, spread, tell, timed
 from covington.comparison import code_fingerprint
 from covington.freezing import freeze
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from covington.survey import survey
 from covington.training import Shard, prepare, train_epoch
 from covington.transition.names import ORACLES

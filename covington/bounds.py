@@ -15,7 +15,7 @@ import pyarrow as pa
 from covington import exact
 from covington.corpus.columns import heads_of, word_counts
 from covington.errors import DataError
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from covington.survey import survey
 from covington.training import prepare, train_epoch
 from covington.transition.recording import Recorder

@@ -31,7 +31,7 @@ from covington.errors import DataError, JobError, OptionError
 from covington.evaluation import Counts, count, sentence_scores
 from covington.files.atomic import atomic_file
 from covington.freezing import freeze
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from covington.parser import Parser, Statistics
 from covington.survey import survey
 from covington.training import prepare, train_epoch

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from covington import model_file
 from covington._version import __version__
 from covington.features.program import Program
-from covington.inventory import columns_read, tags_met
-from covington.options import TrainingOptions
+from covington.model import file as model_file
+from covington.model.inventory import columns_read, tags_met
+from covington.model.options import TrainingOptions
 from covington.scorers.frozen import lay_out, make_filter
 from covington.survey import Survey
 from covington.weights import Weights

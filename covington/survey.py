@@ -15,8 +15,8 @@ from covington.corpus.columns import has_column, heads_of, strings, word_counts
 from covington.errors import DataError
 from covington.features import encoding
 from covington.features.templates import template_set
-from covington.inventory import MOST_TAGS, TAGGED
-from covington.options import TrainingOptions
+from covington.model.inventory import MOST_TAGS, TAGGED
+from covington.model.options import TrainingOptions
 
 _NONE: frozenset[str] = frozenset()
 MOST_LABELS = 16_000  # up to four classes each, numbered with 16 bits

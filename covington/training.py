@@ -10,7 +10,6 @@ from os import PathLike
 import numpy as np
 import pyarrow as pa
 
-from covington import model_file
 from covington.arrow.arrays import Array
 from covington.errors import ModelError
 from covington.features import encoding
@@ -18,7 +17,8 @@ from covington.features.program import Program
 from covington.features.sentences import Sentences
 from covington.learner import Learner
 from covington.mixing import Changes
-from covington.options import ACCEPT, TrainingOptions
+from covington.model import file as model_file
+from covington.model.options import ACCEPT, TrainingOptions
 from covington.survey import Survey
 from covington.transition.names import ORACLES
 from covington.weights import Weights

@@ -30,7 +30,7 @@ class TrainParser(beam.PTransform):  # type: ignore[misc]
     >>> import apache_beam as beam
     >>> from covington import models
     >>> from covington.pipelines import Training, TrainParser
-    >>> from covington.options import TrainingOptions
+    >>> from covington.model.options import TrainingOptions
     >>> model = tempfile.mkdtemp() + "/small.covington"
     >>> work = Training((str(models.sample()),), model, options=TrainingOptions(epochs=2), shards=2)
     >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:

@@ -14,7 +14,7 @@ from benchmarks.plot import plot
 from benchmarks.timing import BenchmarkError, Probe, spread
 from covington import models
 from covington.corpus.columns import word_counts
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 
 from covington import bounds, cli, oracle
 from covington.errors import DataError, OptionError
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from tests.batches import batch, sentence
 from tests.reference import all_trees
 

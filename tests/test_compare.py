@@ -21,7 +21,7 @@ from covington.comparison import System, plan, systems
 from covington.comparison_results import mark
 from covington.corpus.treebanks import find_treebanks
 from covington.errors import DataError, JobError, OptionError
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from covington.parser import Statistics
 from tests.browser import measure, picture
 from tests.test_evaluation import as_conllu, random_corpus

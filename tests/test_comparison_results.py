@@ -15,7 +15,7 @@ from covington.comparison import Run, System
 from covington.comparison_results import summarise
 from covington.corpus.treebanks import Treebank
 from covington.evaluation import count, sentence_scores
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from tests.batches import batch, sentence
 from tests.test_evaluation import random_tree
 from tests.test_evaluation_counts import LABELS, Pair, Parse, by_hand, pairs, percent

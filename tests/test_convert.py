@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from covington import model_file
 from covington.cli import main
+from covington.model import file as model_file
 from tests.test_conllu import GOOD
 
 BAD = "# sent_id = bad\n1\tonly\n\n"

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from covington import model_file
 from covington.decoder import Decoder
 from covington.features import encoding, templates
 from covington.features.program import Program
 from covington.features.walk import Walk
 from covington.freezing import freeze
-from covington.options import TrainingOptions
+from covington.model import file as model_file
+from covington.model.options import TrainingOptions
 from covington.parser import Parser, Statistics
 from covington.survey import Survey, survey
 from covington.training import prepare, train_epoch

@@ -11,7 +11,7 @@ import pytest
 from covington.cli import main
 from covington.corpus.reading import read_conllu
 from covington.freezing import freeze
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from covington.parser import Parser
 from covington.survey import survey
 from covington.tracing import replay

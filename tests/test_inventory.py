@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covington import inventory
 from covington.corpus.columns import word_counts
 from covington.errors import ModelError
 from covington.features import encoding
 from covington.features.templates import SETS, parse_templates
 from covington.freezing import freeze
-from covington.inventory import Inventory, columns_read, tags_met
-from covington.model_file import read, write
-from covington.options import TrainingOptions
+from covington.model import inventory
+from covington.model.file import read, write
+from covington.model.inventory import Inventory, columns_read, tags_met
+from covington.model.options import TrainingOptions
 from covington.parser import Parser
 from covington.survey import Survey, survey
 from covington.weights import Weights

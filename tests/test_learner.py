@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from covington.survey import survey
 from covington.training import prepare, train_epoch
 from covington.transition.recording import Recorder
@@ -164,7 +164,7 @@ LITTLE_MEMORY = """
 import re, resource
 import pyarrow as pa
 from covington import training
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from covington.survey import survey
 from covington.weights import Weights
 

@@ -12,12 +12,13 @@ import pyarrow as pa
 import pytest
 
 import covington
-from covington import model_file, models
+from covington import models
 from covington.arrow.arrays import Array
 from covington.errors import ModelError
 from covington.freezing import freeze
 from covington.mixing import Changes, geometric_factor, mix
-from covington.options import MIXING, TrainingOptions
+from covington.model import file as model_file
+from covington.model.options import MIXING, TrainingOptions
 from covington.parser import Parser
 from covington.survey import survey
 from covington.training import load_changes, load_weights, prepare, save_changes, save_weights, train_epoch

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from covington import model_file
 from covington.base.checksum import Checksum
 from covington.errors import ModelError
+from covington.model import file as model_file
 
 ARRAYS: dict[str, np.ndarray[Any, Any]] = {
     "weights": np.arange(-500, 500, dtype=np.int16).reshape(20, 50),
@@ -161,7 +161,7 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
 FULL_DISK = """
 import resource, sys
 import numpy as np
-from covington import model_file
+from covington.model import file as model_file
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
     model_file.write(sys.argv[1], {}, {"a": np.zeros(1_000_000, np.int8)})

@@ -13,11 +13,12 @@ import pyarrow as pa
 import pytest
 
 import covington
-from covington import model_file, models
+from covington import models
 from covington.corpus.columns import word_counts
 from covington.errors import DataError, ModelError, OptionError
 from covington.freezing import freeze
-from covington.options import TrainingOptions
+from covington.model import file as model_file
+from covington.model.options import TrainingOptions
 from covington.parser import ARRAYS, Parser, Statistics
 from covington.survey import survey
 from covington.training import prepare, train_epoch

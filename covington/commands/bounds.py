@@ -21,7 +21,7 @@ from covington.corpus.reading import read_sentences
 from covington.corpus.treebanks import training_file
 from covington.errors import OptionError
 from covington.features import encoding
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 
 EXAMPLE = "  covington bounds en_ewt-ud-train.conllu --transitions 100000 --html bounds.html"
 

@@ -11,9 +11,10 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from covington import model_file, models
+from covington import models
 from covington.base.text import printable
-from covington.model_file import ModelFile
+from covington.model import file as model_file
+from covington.model.file import ModelFile
 
 EXAMPLE = """  covington info en_ewt
   covington info model.covington --json"""

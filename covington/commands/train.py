@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from covington.base.progress import clock
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
 from covington.errors import OptionError
-from covington.options import CHOICES, MIXING, TrainingOptions
+from covington.model.options import CHOICES, MIXING, TrainingOptions
 
 if TYPE_CHECKING:
     from covington.pipelines.epochs import Training

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from covington.files.storage import list_inputs
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from covington.pipelines import EvaluateJob, ParseJob, Runner
 from covington.pipelines.epochs import Training
 from covington.pipelines.train import TrainJob

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from covington.pipelines.epochs import Training
 from tests.engines import fetch
 from tests.faults import engines, inputs, places, workers

@@ -10,7 +10,7 @@ import covington
 from covington import models
 from covington.errors import ModelError
 from covington.freezing import freeze
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from covington.parser import Parser
 from covington.survey import survey
 from covington.training import prepare, train_epoch

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from covington import model_file
 from covington.base.checksum import Checksum
 from covington.errors import ModelError
+from covington.model import file as model_file
 from tests.fuzz.runner import Fuzzer
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="covington-fuzz-")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from covington import models
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from covington.pipelines.epochs import Training
 
 SAMPLE = str(models.sample())

@@ -19,7 +19,7 @@ from covington.cli import main
 from covington.corpus import rejects as conllu_rejects
 from covington.errors import ModelError, OptionError
 from covington.files.storage import list_inputs
-from covington.options import TrainingOptions
+from covington.model.options import TrainingOptions
 from covington.pipelines.epochs import Training
 from covington.pipelines.model import local_path
 from covington.pipelines.parse import ParseJob

@@ -12,12 +12,13 @@ import apache_beam as beam
 import numpy as np
 import pytest
 
-from covington import model_file, training
+from covington import training
 from covington.cli import main
 from covington.errors import CovingtonError, DataError, ModelError, OptionError
 from covington.files.storage import remove
 from covington.freezing import freeze
-from covington.options import TrainingOptions
+from covington.model import file as model_file
+from covington.model.options import TrainingOptions
 from covington.parser import Parser
 from covington.pipelines import Runner, epochs
 from covington.pipelines.epochs import Training, best_epoch, dealt, read_all
