@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from covington.evaluation import count
-from covington.scores import scores
+from covington.evaluation.counts import count
+from covington.evaluation.scores import scores
 
 
 def judged(gold: pa.RecordBatch, system: pa.RecordBatch) -> dict[str, Any]:

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from covington.alignment import align
 from covington.corpus.columns import word_counts
 from covington.corpus.reading import read_sentences
 from covington.corpus.treebanks import Treebank
 from covington.errors import DataError, JobError, OptionError
-from covington.evaluation import Counts, count, sentence_scores
+from covington.evaluation.alignment import align
+from covington.evaluation.counts import Counts, count, sentence_scores
 from covington.files.atomic import atomic_file
 from covington.freezing import freeze
 from covington.model.options import TrainingOptions

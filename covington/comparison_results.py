@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from covington import significance
 from covington.comparison import Run, System
 from covington.corpus.treebanks import Treebank
-from covington.evaluation import (
+from covington.evaluation import significance
+from covington.evaluation.counts import (
     ARC_LENGTH_GROUPS,
     GOLD,
     GOLD_HEAD,
@@ -22,8 +22,8 @@ from covington.evaluation import (
     Counts,
     percent,
 )
+from covington.evaluation.scores import scores
 from covington.parser import Statistics
-from covington.scores import scores
 
 ALPHA = 0.05
 

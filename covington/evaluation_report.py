@@ -8,9 +8,9 @@ from typing import Any
 
 from covington import report
 from covington.base.progress import many
-from covington.evaluation import LONGEST_SENTENCE, SENTENCE_STEP
+from covington.evaluation.counts import LONGEST_SENTENCE, SENTENCE_STEP
+from covington.evaluation.scores import sentence_length_name
 from covington.plots import Series, bar_plot, line_plot, score_text, signed, value_range
-from covington.scores import sentence_length_name
 
 Scores = dict[str, Any]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from covington.base.text import printable
-from covington.tree_shape import projective
+from covington.evaluation.tree_shape import projective
 
 
 @dataclass(frozen=True)

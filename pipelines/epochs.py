@@ -34,7 +34,7 @@ from covington.base.checksum import Checksum
 from covington.base.machine import cores
 from covington.corpus.treebanks import is_part
 from covington.errors import CovingtonError, DataError, JobError, ModelError, OptionError
-from covington.evaluation import Counts, count
+from covington.evaluation.counts import Counts, count
 from covington.files.listing import keep_apart
 from covington.files.storage import (
     absolute,

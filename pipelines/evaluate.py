@@ -17,7 +17,7 @@ import numpy as np
 from apache_beam.options.pipeline_options import GoogleCloudOptions
 
 from covington.errors import CovingtonError
-from covington.evaluation import Counts
+from covington.evaluation.counts import Counts
 from covington.files.storage import (
     InputFile,
     exists,

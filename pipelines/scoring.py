@@ -24,12 +24,12 @@ class ScoreParses(beam.PTransform):  # type: ignore[misc]
     order of `source` and `position`, faces the n-th of the other, whatever files they are in; a folder that
     WriteSentences made has kept both from the corpus. The first sentence that is missing on one side, or
     whose id or words are not the same, is an error that names it. `name` is how errors call the system,
-    and `rows` keeps the scores of every sentence, for covington.significance.
+    and `rows` keeps the scores of every sentence, for covington.evaluation.significance.
 
     >>> import apache_beam as beam
     >>> from covington import models
     >>> from covington.pipelines import ScoreParses
-    >>> from covington.scores import scores
+    >>> from covington.evaluation.scores import scores
     >>> gold = parsed = str(models.sample())
     >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
     ...     tallies = pipeline | ScoreParses(gold, parsed)

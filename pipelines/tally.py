@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from covington.alignment import align
 from covington.errors import CovingtonError, DataError
-from covington.evaluation import Counts, count, sentence_scores
+from covington.evaluation.alignment import align
+from covington.evaluation.counts import Counts, count, sentence_scores
+from covington.evaluation.tree_shape import IntArray
 from covington.files.storage import InputFile
 from covington.pipelines.blocks import BLOCK_BYTES, cut
 from covington.pipelines.pairing import STRETCH, Outline, Stretch, outlines, read_runs, stretches
-from covington.tree_shape import IntArray
 
 Rows = tuple[tuple[int, Any], ...]  # rank of the first sentence, and 16-bit scores of it and those after it
 
@@ -57,7 +57,7 @@ class Tally:
 
     @property
     def sentence_scores(self) -> IntArray:
-        """Those of covington.evaluation.sentence_scores, for all sentences in order."""
+        """Those of covington.evaluation.counts.sentence_scores, for all sentences in order."""
         parts = [np.zeros((0, 3), np.int64), *(part.astype(np.int64) for _, part in self.rows)]
         return np.concatenate(parts)
 

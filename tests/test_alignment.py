@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from covington.alignment import align, check_pair
 from covington.errors import DataError
+from covington.evaluation.alignment import align, check_pair
 from tests.batches import batch, sentence
 
 

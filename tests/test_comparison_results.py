@@ -14,7 +14,7 @@ from covington import comparison_report
 from covington.comparison import Run, System
 from covington.comparison_results import summarise
 from covington.corpus.treebanks import Treebank
-from covington.evaluation import count, sentence_scores
+from covington.evaluation.counts import count, sentence_scores
 from covington.model.options import TrainingOptions
 from tests.batches import batch, sentence
 from tests.test_evaluation import random_tree

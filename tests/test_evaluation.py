@@ -17,15 +17,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covington.alignment import align
 from covington.cli import main
 from covington.commands.evaluate import distinct_names
 from covington.corpus.parquet.tables import write_parquet
 from covington.corpus.reading import read_conllu
 from covington.errors import DataError
-from covington.evaluation import ARC_LENGTH_GROUPS, Counts, count, sentence_scores
-from covington.scores import scores
-from covington.tree_shape import depth, projective
+from covington.evaluation.alignment import align
+from covington.evaluation.counts import ARC_LENGTH_GROUPS, Counts, count, sentence_scores
+from covington.evaluation.scores import scores
+from covington.evaluation.tree_shape import depth, projective
 from tests import conllu_texts
 from tests.batches import batch, sentence
 

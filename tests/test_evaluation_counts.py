@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from covington.evaluation import CONTENT_RELATIONS as KNOWN_CONTENT
-from covington.evaluation import count
-from covington.scores import scores
+from covington.evaluation.counts import CONTENT_RELATIONS as KNOWN_CONTENT
+from covington.evaluation.counts import count
+from covington.evaluation.scores import scores
 from tests.batches import batch, sentence
 from tests.test_evaluation import CONTENT_RELATIONS, random_tree
 

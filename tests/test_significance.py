@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from covington.errors import OptionError
-from covington.significance import compare
+from covington.evaluation.significance import compare
 
 
 def rows(words: list[int], heads: list[int], both: list[int]) -> np.ndarray:

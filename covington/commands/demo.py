@@ -14,9 +14,9 @@ import pyarrow as pa
 import covington
 from covington import drawing_text, models
 from covington.cli import main as command
-from covington.evaluation import count
-from covington.scores import scores
-from covington.tree_shape import projective
+from covington.evaluation.counts import count
+from covington.evaluation.scores import scores
+from covington.evaluation.tree_shape import projective
 from covington.trees import trees
 
 EXAMPLE = "  covington demo"

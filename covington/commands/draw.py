@@ -13,9 +13,9 @@ import sys
 from collections.abc import Iterator
 
 from covington import drawing, drawing_text, report
-from covington.alignment import align
 from covington.corpus.reading import read_in_order
 from covington.errors import DataError, OptionError
+from covington.evaluation.alignment import align
 from covington.trees import Tree, trees
 
 EXAMPLE = (

@@ -19,15 +19,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covington import evaluation_report, report, significance
+from covington import evaluation_report, report
 from covington.base.progress import many
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
 from covington.corpus.reading import opened
 from covington.errors import DataError, OptionError
-from covington.evaluation import SYSTEM
+from covington.evaluation import significance
+from covington.evaluation.counts import SYSTEM
+from covington.evaluation.scores import scores
+from covington.evaluation.tree_shape import IntArray
 from covington.files.listing import is_local, keep_apart
-from covington.scores import scores
-from covington.tree_shape import IntArray
 
 if TYPE_CHECKING:
     from covington.files.storage import InputFile

@@ -26,7 +26,7 @@ from covington.commands.evaluate import evaluate
 from covington.corpus.parquet.tables import write_parquet
 from covington.corpus.reading import read_conllu
 from covington.errors import CovingtonError, DataError
-from covington.evaluation import count, sentence_scores
+from covington.evaluation.counts import count, sentence_scores
 from covington.files.storage import list_inputs
 from covington.pipelines import EvaluateJob, Runner, ScoreParses
 from covington.pipelines.scoring import AddTallies

@@ -69,7 +69,7 @@ def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_sample_is_what_it_claims_to_be() -> None:
     import covington
-    from covington.tree_shape import projective
+    from covington.evaluation.tree_shape import projective
 
     batch = next(covington.read_conllu(str(models.sample()), strict=True))
     assert batch.num_rows == 42

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from covington.errors import OptionError
-from covington.tree_shape import IntArray
+from covington.evaluation.tree_shape import IntArray
 
 TRIALS = 10_000
 COINS_AT_A_TIME = 1 << 22
@@ -37,7 +37,7 @@ def check_trials(trials: int) -> None:
 
 
 def compare(system: IntArray, other: IntArray, *, trials: int = TRIALS, seed: int = 1) -> Difference:
-    """Test two systems on the same sentences; the rows are those of covington.evaluation.sentence_scores.
+    """Test two systems on the same sentences; the rows are those of covington.evaluation.counts.sentence_scores.
 
     For several seeds of a system, add their rows (words too): the test is then on the mean scores.
     """

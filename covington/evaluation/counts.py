@@ -30,7 +30,7 @@ from covington.arrow.arrays import repeated, to_numpy
 from covington.corpus.columns import heads_of, strings, word_counts
 from covington.corpus.locations import data_error, located
 from covington.errors import DataError
-from covington.tree_shape import BoolArray, IntArray, depth, projective, starts
+from covington.evaluation.tree_shape import BoolArray, IntArray, depth, projective, starts
 
 CONTENT_RELATIONS = {
     *("nsubj", "obj", "iobj", "csubj", "ccomp", "xcomp", "obl", "vocative", "expl", "dislocated", "advcl"),
@@ -190,7 +190,7 @@ def percent(part: float, whole: float) -> float | None:
 
 
 def count(gold: pa.RecordBatch, system: pa.RecordBatch) -> Counts:
-    """Compare two aligned batches (see covington.alignment.align)."""
+    """Compare two aligned batches (see covington.evaluation.alignment.align)."""
     lengths = word_counts(gold)
     heads = [_heads(batch, lengths, known) for batch, known in ((gold, True), (system, False))]
     codes, labels = _encode([_words(batch, "deprel", lengths) for batch in (gold, system)])

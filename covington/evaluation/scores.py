@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from covington.evaluation import (
+from covington.evaluation.counts import (
     ALL,
     ARC_LENGTH_GROUPS,
     BOTH,
@@ -29,7 +29,7 @@ from covington.evaluation import (
     Counts,
     percent,
 )
-from covington.tree_shape import IntArray
+from covington.evaluation.tree_shape import IntArray
 
 
 def scores(counts: Counts, name: str, confusions: int = 30) -> dict[str, Any]:

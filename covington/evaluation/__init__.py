@@ -1,0 +1,1 @@
+"""Parses compared with gold trees: counts that add up, scores, significance."""
