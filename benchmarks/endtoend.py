@@ -17,7 +17,7 @@ from benchmarks.corpora import Corpora, batches, enlarge
 from benchmarks.settings import Scale
 from benchmarks.timing import Lap, Probe, alternate, on_cores, spread, timed
 from covington.corpus.columns import word_counts
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 
 _together: Any = None  # where two processes wait for each other
 

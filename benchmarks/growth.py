@@ -17,7 +17,7 @@ from benchmarks.memory import peak
 from benchmarks.settings import WARM_UP, Scale
 from benchmarks.timing import Probe, alternate, spread, timed
 from covington.corpus.columns import word_counts
-from covington.parser import Parser, Statistics
+from covington.parsing.parser import Parser, Statistics
 
 
 def lengths(

@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.corpora import Corpora, whole
 from benchmarks.settings import Scale
 from benchmarks.timing import ROOT, Probe, alternate, spread, timed
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 
 
 def load(model: str, test: str) -> dict[str, Any]:

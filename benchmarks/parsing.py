@@ -18,7 +18,7 @@ from benchmarks.timing import Probe, alternate, spread, timed
 from covington import models, schemas
 from covington.corpus.columns import word_counts
 from covington.features import encoding
-from covington.parser import Parser, Statistics
+from covington.parsing.parser import Parser, Statistics
 
 
 def arrow(model: str, test: str, dev: str, passes: int) -> dict[str, Any]:

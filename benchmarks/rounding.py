@@ -23,7 +23,7 @@ from covington.features.program import Program
 from covington.features.walk import Walk
 from covington.freezing import freeze
 from covington.model.options import TrainingOptions
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 from covington.survey import Survey, survey
 from covington.training import prepare, train_epoch
 from covington.weights import Weights

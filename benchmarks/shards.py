@@ -19,7 +19,7 @@ from benchmarks.machine import cores_given
 from benchmarks.settings import Scale
 from benchmarks.timing import Probe, alternate, spread
 from covington.model.options import TrainingOptions
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 
 SHARDS = 4
 PLAIN, IN_SHARDS = "plain", f"{SHARDS} shards"

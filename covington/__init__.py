@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from covington.corpus.token_lists import token_lists
     from covington.corpus.writing import write_conllu
     from covington.errors import CovingtonError, DataError, ModelError, OptionError
-    from covington.parser import Parser, Statistics
+    from covington.parsing.parser import Parser, Statistics
 
 # name → where it lives; loaded when first asked for, so that `import covington` costs nothing
 _HOMES = {
@@ -21,8 +21,8 @@ _HOMES = {
     "DataError": "errors",
     "ModelError": "errors",
     "OptionError": "errors",
-    "Parser": "parser",
-    "Statistics": "parser",
+    "Parser": "parsing.parser",
+    "Statistics": "parsing.parser",
     "read_conllu": "corpus.reading",
     "read_parquet": "corpus.parquet.tables",
     "read_sentences": "corpus.reading",

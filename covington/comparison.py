@@ -32,7 +32,7 @@ from covington.evaluation.counts import Counts, count, sentence_scores
 from covington.files.atomic import atomic_file
 from covington.freezing import freeze
 from covington.model.options import TrainingOptions
-from covington.parser import Parser, Statistics
+from covington.parsing.parser import Parser, Statistics
 from covington.survey import survey
 from covington.training import prepare, train_epoch
 from covington.transition.names import ORACLES

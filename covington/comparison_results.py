@@ -23,7 +23,7 @@ from covington.evaluation.counts import (
     percent,
 )
 from covington.evaluation.scores import scores
-from covington.parser import Statistics
+from covington.parsing.parser import Statistics
 
 ALPHA = 0.05
 

@@ -55,7 +55,7 @@ from covington.files.storage import (
 from covington.freezing import freeze
 from covington.mixing import mix
 from covington.model.options import MIXING, TrainingOptions
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 from covington.pipelines import blocks
 from covington.pipelines.work import read_task, tasks
 from covington.survey import Survey, survey

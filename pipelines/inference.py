@@ -10,7 +10,7 @@ import pyarrow as pa
 from apache_beam.ml.inference.base import ModelHandler
 
 from covington import models
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 from covington.pipelines.model import Model
 from covington.pipelines.work import DEFAULTS, ParseOptions, parse_batch
 

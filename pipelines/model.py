@@ -13,7 +13,7 @@ from covington import models
 from covington.errors import ModelError
 from covington.files.listing import is_local
 from covington.files.storage import copy_file, exists, join
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 
 
 @dataclass(frozen=True)

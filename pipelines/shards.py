@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from covington.corpus.columns import word_counts
-from covington.parser import Statistics
+from covington.parsing.parser import Statistics
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from covington.files.storage import (
     readable,
     whole_file,
 )
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 from covington.pipelines.blocks import byte_blocks, check_unchanged, file_kind
 from covington.pipelines.shards import Report, Shard
 from covington.pipelines.work import DEFAULTS, ParseOptions, as_conllu, parse_shard, parse_text, rejected

@@ -13,7 +13,7 @@ from covington import models
 from covington.errors import OptionError
 from covington.files.listing import real
 from covington.files.storage import absolute, check_output, files_in, list_inputs
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model

@@ -31,7 +31,7 @@ from covington.files.storage import (
     whole_file,
     write_json,
 )
-from covington.parser import Parser, Statistics
+from covington.parsing.parser import Parser, Statistics
 from covington.pipelines import blocks
 from covington.pipelines.blocks import BLOCK_BYTES, Block, Count
 from covington.pipelines.shards import Report, Shard

@@ -22,7 +22,7 @@ from covington.comparison_results import mark
 from covington.corpus.treebanks import find_treebanks
 from covington.errors import DataError, JobError, OptionError
 from covington.model.options import TrainingOptions
-from covington.parser import Statistics
+from covington.parsing.parser import Statistics
 from tests.browser import measure, picture
 from tests.test_evaluation import as_conllu, random_corpus
 

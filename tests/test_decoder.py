@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from covington.decoder import Decoder
 from covington.features import encoding, templates
 from covington.features.program import Program
 from covington.features.walk import Walk
 from covington.freezing import freeze
 from covington.model import file as model_file
 from covington.model.options import TrainingOptions
-from covington.parser import Parser, Statistics
+from covington.parsing.decoder import Decoder
+from covington.parsing.parser import Parser, Statistics
 from covington.survey import Survey, survey
 from covington.training import prepare, train_epoch
 from covington.weights import Weights

@@ -12,7 +12,7 @@ from covington.cli import main
 from covington.corpus.reading import read_conllu
 from covington.freezing import freeze
 from covington.model.options import TrainingOptions
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 from covington.survey import survey
 from covington.tracing import replay
 from covington.training import prepare, train_epoch

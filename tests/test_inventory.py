@@ -18,7 +18,7 @@ from covington.model import inventory
 from covington.model.file import read, write
 from covington.model.inventory import Inventory, columns_read, tags_met
 from covington.model.options import TrainingOptions
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 from covington.survey import Survey, survey
 from covington.weights import Weights
 from tests.batches import batch, sentence

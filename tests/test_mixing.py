@@ -19,7 +19,7 @@ from covington.freezing import freeze
 from covington.mixing import Changes, geometric_factor, mix
 from covington.model import file as model_file
 from covington.model.options import MIXING, TrainingOptions
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 from covington.survey import survey
 from covington.training import load_changes, load_weights, prepare, save_changes, save_weights, train_epoch
 from covington.weights import Weights

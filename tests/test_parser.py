@@ -19,7 +19,7 @@ from covington.errors import DataError, ModelError, OptionError
 from covington.freezing import freeze
 from covington.model import file as model_file
 from covington.model.options import TrainingOptions
-from covington.parser import ARRAYS, Parser, Statistics
+from covington.parsing.parser import ARRAYS, Parser, Statistics
 from covington.survey import survey
 from covington.training import prepare, train_epoch
 from covington.weights import Weights
@@ -149,14 +149,12 @@ def test_long_sentences_come_back_with_a_flag(parser: Parser) -> None:
 
 
 def test_parsing_loads_nothing_of_training() -> None:
-    code = (
-        "import sys, covington.parser; print(*(name for name in sys.modules if name.startswith('covington')))"
-    )
+    code = "import sys, covington.parsing.parser; print(*(name for name in sys.modules if name.startswith('covington')))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     training = {
         f"covington.{name}" for name in ("learner", "weights", "mixing", "training", "survey", "freezing")
     }
-    assert "covington.decoder" in found.stdout.split()
+    assert "covington.parsing.decoder" in found.stdout.split()
     assert not training & {*found.stdout.split()}
 
 

@@ -17,7 +17,7 @@ import covington
 from covington import models
 from covington.base.progress import Progress
 from covington.corpus.parquet.tables import write_parquet
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 from covington.pipelines.shards import Shard
 from covington.pipelines.streaming import Job, ParseStream
 from covington.pipelines.work import parse_text

@@ -11,7 +11,7 @@ import pytest
 
 import covington
 from covington import models, schemas
-from covington.parser import Statistics
+from covington.parsing.parser import Statistics
 from covington.pipelines.shards import Report
 from covington.schemas import PARSE, REJECT, SENTENCE
 

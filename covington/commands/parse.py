@@ -134,7 +134,7 @@ def _one_file(
 ) -> tuple[Report, str | None]:
     """What came of it, and the first sentence that could not be read."""
     from covington.files.remote import FILE_OPTIONS
-    from covington.parser import Parser
+    from covington.parsing.parser import Parser
     from covington.pipelines.model import local_path
     from covington.pipelines.streaming import ParseStream
 

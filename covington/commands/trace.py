@@ -18,7 +18,7 @@ import pyarrow as pa
 from covington import models, report, trace_page, tracing
 from covington.corpus.reading import read_in_order
 from covington.errors import DataError, OptionError
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 from covington.trees import Tree, trees
 
 EXAMPLE = "  covington trace corpus.conllu --sent-id s-12 --html trace.html"

@@ -11,7 +11,7 @@ from covington import models
 from covington.errors import ModelError
 from covington.freezing import freeze
 from covington.model.options import TrainingOptions
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 from covington.survey import survey
 from covington.training import prepare, train_epoch
 from covington.weights import Weights

@@ -476,7 +476,7 @@ def test_names_may_be_paths(tmp_path: Path) -> None:
 WITHOUT_PANDAS = """
 import sys
 sys.modules["pandas"] = None
-import covington.parser
+import covington.parsing.parser
 print("numpy.ma" in sys.modules)
 """
 

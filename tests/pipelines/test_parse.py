@@ -15,7 +15,7 @@ import covington
 from covington import models
 from covington.cli import main
 from covington.errors import CovingtonError, OptionError
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 from covington.pipelines import ParseJob, ParseSentences, ReadSentences, Runner, WriteSentences
 from covington.pipelines.model import Model
 from covington.pipelines.work import ParseOptions, done_shards, write_shard

@@ -19,7 +19,7 @@ from covington.files.storage import remove
 from covington.freezing import freeze
 from covington.model import file as model_file
 from covington.model.options import TrainingOptions
-from covington.parser import Parser
+from covington.parsing.parser import Parser
 from covington.pipelines import Runner, epochs
 from covington.pipelines.epochs import Training, best_epoch, dealt, read_all
 from covington.pipelines.train import TrainJob, TrainParser

@@ -18,13 +18,13 @@ import pyarrow as pa
 from covington import models
 from covington.arrow import arrays
 from covington.corpus.columns import heads_of, word_counts
-from covington.decoder import Decoder
 from covington.errors import ModelError, OptionError
 from covington.features import encoding
 from covington.features.program import Program
 from covington.model import file as model_file
 from covington.model.inventory import Inventory
 from covington.model.options import TrainingOptions
+from covington.parsing.decoder import Decoder
 from covington.schemas import MOST_WORDS, PARSE
 from covington.scorers.frozen import FrozenWeights
 from covington.transition.names import TRANSITIONS
