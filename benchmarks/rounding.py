@@ -21,12 +21,12 @@ from covington.corpus.reading import read_sentences
 from covington.features import encoding
 from covington.features.program import Program
 from covington.features.walk import Walk
-from covington.freezing import freeze
+from covington.learning.perceptron.freezing import freeze
+from covington.learning.perceptron.weights import Weights
+from covington.learning.survey import Survey, survey
+from covington.learning.training import prepare, train_epoch
 from covington.model.options import TrainingOptions
 from covington.parsing.parser import Parser
-from covington.survey import Survey, survey
-from covington.training import prepare, train_epoch
-from covington.weights import Weights
 
 PRUNED = (0.1, 0.3, 1.0)
 

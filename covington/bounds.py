@@ -15,11 +15,11 @@ import pyarrow as pa
 from covington import exact
 from covington.corpus.columns import heads_of, word_counts
 from covington.errors import DataError
+from covington.learning.perceptron.weights import Weights
+from covington.learning.survey import survey
+from covington.learning.training import prepare, train_epoch
 from covington.model.options import TrainingOptions
-from covington.survey import survey
-from covington.training import prepare, train_epoch
 from covington.transition.recording import Recorder
-from covington.weights import Weights
 
 Numbers = npt.NDArray[np.int32]
 BOUNDS = ("lower", "pc_upper", "upper")

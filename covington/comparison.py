@@ -30,13 +30,13 @@ from covington.errors import DataError, JobError, OptionError
 from covington.evaluation.alignment import align
 from covington.evaluation.counts import Counts, count, sentence_scores
 from covington.files.atomic import atomic_file
-from covington.freezing import freeze
+from covington.learning.perceptron.freezing import freeze
+from covington.learning.perceptron.weights import Weights
+from covington.learning.survey import survey
+from covington.learning.training import prepare, train_epoch
 from covington.model.options import TrainingOptions
 from covington.parsing.parser import Parser, Statistics
-from covington.survey import survey
-from covington.training import prepare, train_epoch
 from covington.transition.names import ORACLES
-from covington.weights import Weights
 
 FORMAT = 1  # of the files of finished runs
 #: Modules that no result depends on: files, studies, pages. A new module counts until it is named here.

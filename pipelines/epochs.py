@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from covington import training
 from covington._version import __version__
 from covington.base.checksum import Checksum
 from covington.base.machine import cores
@@ -52,15 +51,16 @@ from covington.files.storage import (
     remove_empty_folder,
     write_json,
 )
-from covington.freezing import freeze
-from covington.mixing import mix
+from covington.learning import training
+from covington.learning.perceptron.freezing import freeze
+from covington.learning.perceptron.mixing import mix
+from covington.learning.perceptron.weights import Weights
+from covington.learning.survey import Survey, survey
+from covington.learning.training import EpochReport
 from covington.model.options import MIXING, TrainingOptions
 from covington.parsing.parser import Parser
 from covington.pipelines import blocks
 from covington.pipelines.work import read_task, tasks
-from covington.survey import Survey, survey
-from covington.training import EpochReport
-from covington.weights import Weights
 
 KEEP = ("best", "last")
 MOST_SHARDS = 10_000

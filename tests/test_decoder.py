@@ -13,14 +13,14 @@ import pytest
 from covington.features import encoding, templates
 from covington.features.program import Program
 from covington.features.walk import Walk
-from covington.freezing import freeze
+from covington.learning.perceptron.freezing import freeze
+from covington.learning.perceptron.weights import Weights
+from covington.learning.survey import Survey, survey
+from covington.learning.training import prepare, train_epoch
 from covington.model import file as model_file
 from covington.model.options import TrainingOptions
 from covington.parsing.decoder import Decoder
 from covington.parsing.parser import Parser, Statistics
-from covington.survey import Survey, survey
-from covington.training import prepare, train_epoch
-from covington.weights import Weights
 from tests.batches import batch, sentence
 from tests.reference import Root, Transition, TransitionSystem, heads_in
 from tests.reference_oracles import arc_of, highest, system_of

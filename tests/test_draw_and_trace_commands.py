@@ -10,14 +10,14 @@ import pytest
 
 from covington.cli import main
 from covington.corpus.reading import read_conllu
-from covington.freezing import freeze
+from covington.learning.perceptron.freezing import freeze
+from covington.learning.perceptron.weights import Weights
+from covington.learning.survey import survey
+from covington.learning.training import prepare, train_epoch
 from covington.model.options import TrainingOptions
 from covington.parsing.parser import Parser
-from covington.survey import survey
 from covington.tracing import replay
-from covington.training import prepare, train_epoch
 from covington.trees import trees
-from covington.weights import Weights
 from tests.test_evaluation import as_conllu, random_corpus
 
 

@@ -13,14 +13,14 @@ from covington.corpus.columns import word_counts
 from covington.errors import ModelError
 from covington.features import encoding
 from covington.features.templates import SETS, parse_templates
-from covington.freezing import freeze
+from covington.learning.perceptron.freezing import freeze
+from covington.learning.perceptron.weights import Weights
+from covington.learning.survey import Survey, survey
 from covington.model import inventory
 from covington.model.file import read, write
 from covington.model.inventory import Inventory, columns_read, tags_met
 from covington.model.options import TrainingOptions
 from covington.parsing.parser import Parser
-from covington.survey import Survey, survey
-from covington.weights import Weights
 from tests.batches import batch, sentence
 
 PAPER, RICH = ([template.name for template in parse_templates(SETS[name])] for name in ("paper", "rich"))

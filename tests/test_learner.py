@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from covington.learning.perceptron.weights import Weights
+from covington.learning.survey import survey
+from covington.learning.training import prepare, train_epoch
 from covington.model.options import TrainingOptions
-from covington.survey import survey
-from covington.training import prepare, train_epoch
 from covington.transition.recording import Recorder
-from covington.weights import Weights
 from tests.batches import batch, sentence
 from tests.reference import Root, tree
 from tests.reference_features import Sentence
@@ -163,10 +163,10 @@ def test_parts_are_joined_as_if_they_had_been_one() -> None:
 LITTLE_MEMORY = """
 import re, resource
 import pyarrow as pa
-from covington import training
+from covington.learning import training
 from covington.model.options import TrainingOptions
-from covington.survey import survey
-from covington.weights import Weights
+from covington.learning.survey import survey
+from covington.learning.perceptron.weights import Weights
 
 def shard(words):
     heads, labels = [0] + [1] * (words - 1), ["root"] + [f"d{k % 200}" for k in range(words - 1)]

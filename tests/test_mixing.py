@@ -15,14 +15,21 @@ import covington
 from covington import models
 from covington.arrow.arrays import Array
 from covington.errors import ModelError
-from covington.freezing import freeze
-from covington.mixing import Changes, geometric_factor, mix
+from covington.learning.perceptron.freezing import freeze
+from covington.learning.perceptron.mixing import Changes, geometric_factor, mix
+from covington.learning.perceptron.weights import Weights
+from covington.learning.survey import survey
+from covington.learning.training import (
+    load_changes,
+    load_weights,
+    prepare,
+    save_changes,
+    save_weights,
+    train_epoch,
+)
 from covington.model import file as model_file
 from covington.model.options import MIXING, TrainingOptions
 from covington.parsing.parser import Parser
-from covington.survey import survey
-from covington.training import load_changes, load_weights, prepare, save_changes, save_weights, train_epoch
-from covington.weights import Weights
 
 SAMPLE = pa.Table.from_batches(list(covington.read_conllu(models.sample()))).combine_chunks().to_batches()[0]
 

@@ -16,13 +16,13 @@ import covington
 from covington import models
 from covington.corpus.columns import word_counts
 from covington.errors import DataError, ModelError, OptionError
-from covington.freezing import freeze
+from covington.learning.perceptron.freezing import freeze
+from covington.learning.perceptron.weights import Weights
+from covington.learning.survey import survey
+from covington.learning.training import prepare, train_epoch
 from covington.model import file as model_file
 from covington.model.options import TrainingOptions
 from covington.parsing.parser import ARRAYS, Parser, Statistics
-from covington.survey import survey
-from covington.training import prepare, train_epoch
-from covington.weights import Weights
 from tests.batches import batch, sentence
 
 DENSE = 0x80000000  # set in the place of a row with a weight for every class

@@ -9,12 +9,12 @@ from pathlib import Path
 import covington
 from covington import models
 from covington.errors import ModelError
-from covington.freezing import freeze
+from covington.learning.perceptron.freezing import freeze
+from covington.learning.perceptron.weights import Weights
+from covington.learning.survey import survey
+from covington.learning.training import prepare, train_epoch
 from covington.model.options import TrainingOptions
 from covington.parsing.parser import Parser
-from covington.survey import survey
-from covington.training import prepare, train_epoch
-from covington.weights import Weights
 from tests.fuzz.model_file import with_checksum
 from tests.fuzz.runner import Fuzzer
 

@@ -12,19 +12,19 @@ import apache_beam as beam
 import numpy as np
 import pytest
 
-from covington import training
 from covington.cli import main
 from covington.errors import CovingtonError, DataError, ModelError, OptionError
 from covington.files.storage import remove
-from covington.freezing import freeze
+from covington.learning import training
+from covington.learning.perceptron.freezing import freeze
+from covington.learning.perceptron.weights import Weights
+from covington.learning.survey import survey
 from covington.model import file as model_file
 from covington.model.options import TrainingOptions
 from covington.parsing.parser import Parser
 from covington.pipelines import Runner, epochs
 from covington.pipelines.epochs import Training, best_epoch, dealt, read_all
 from covington.pipelines.train import TrainJob, TrainParser
-from covington.survey import survey
-from covington.weights import Weights
 from tests.pipelines.conftest import SAMPLE
 
 OPTIONS = TrainingOptions(epochs=4)

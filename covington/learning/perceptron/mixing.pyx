@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
 from covington.scorers.kernels cimport prefetch
-from covington.weights cimport Slot, Weights
+from covington.learning.perceptron.weights cimport Slot, Weights
 
 from covington.errors import ModelError
 

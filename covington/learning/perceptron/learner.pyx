@@ -25,7 +25,7 @@ from covington.transition.configuration cimport (
     LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, arc_class, is_repair, label_of, left_arc, no_arc, release,
     repair_class, reserve, right_arc, shift, start, transition_of,
 )
-from covington.weights cimport UNIT, Change, Weights
+from covington.learning.perceptron.weights cimport UNIT, Change, Weights
 
 from covington.errors import ModelError
 

@@ -15,13 +15,13 @@ from covington.errors import ModelError
 from covington.features import encoding
 from covington.features.program import Program
 from covington.features.sentences import Sentences
-from covington.learner import Learner
-from covington.mixing import Changes
+from covington.learning.perceptron.learner import Learner
+from covington.learning.perceptron.mixing import Changes
+from covington.learning.perceptron.weights import Weights
+from covington.learning.survey import Survey
 from covington.model import file as model_file
 from covington.model.options import ACCEPT, TrainingOptions
-from covington.survey import Survey
 from covington.transition.names import ORACLES
-from covington.weights import Weights
 
 
 @dataclass(frozen=True)

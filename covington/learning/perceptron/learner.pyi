@@ -1,7 +1,7 @@
 from covington.features.program import Program
 from covington.features.sentences import Sentences
+from covington.learning.perceptron.weights import Weights
 from covington.transition.recording import Recorder
-from covington.weights import Weights
 
 class Learner:
     recorder: Recorder | None

@@ -1,6 +1,6 @@
 from typing import Any
 
-from covington.weights import Weights
+from covington.learning.perceptron.weights import Weights
 
 class Changes:
     checksum: str

@@ -10,12 +10,12 @@ import numpy as np
 
 from covington._version import __version__
 from covington.features.program import Program
+from covington.learning.perceptron.weights import Weights
+from covington.learning.survey import Survey
 from covington.model import file as model_file
 from covington.model.inventory import columns_read, tags_met
 from covington.model.options import TrainingOptions
 from covington.scorers.frozen import lay_out, make_filter
-from covington.survey import Survey
-from covington.weights import Weights
 
 NUMBER_BITS = np.uint64(0xFF)  # of a key: which template it is of
 
