@@ -60,7 +60,7 @@ def _bare_at_once(model: str, corpus: str) -> tuple[int, Lap, float, float]:
 
 def stream(model: str, corpus: str, threads: int) -> dict[str, Any]:
     """`covington parse corpus.conllu -o parsed.parquet --threads N`, from the loaded program on."""
-    from covington.pipelines.streaming import ParseStream
+    from covington.engine.streaming import ParseStream
 
     _finish_loading()
     pa.set_cpu_count(threads)

@@ -57,7 +57,7 @@ def lengths(
 
 def size(model: str, corpus: str) -> dict[str, Any]:
     """A corpus of some size to Parquet, batch by batch, with the memory it took."""
-    from covington.pipelines.streaming import ParseStream
+    from covington.engine.streaming import ParseStream
 
     parser = Parser.load(model)
     with tempfile.TemporaryDirectory() as folder:

@@ -28,7 +28,7 @@ CORES = 2
 
 def train(corpus: str, dev: str, test: str, epochs: int, shards: int) -> dict[str, Any]:
     """Train with the templates of the paper, and time every epoch."""
-    from covington.pipelines.epochs import Training  # with Beam, which the other benchmarks do not wait for
+    from covington.engine.epochs import Training  # with Beam, which the other benchmarks do not wait for
     from covington.pipelines.runner import Runner
     from covington.pipelines.train import TrainJob
 

@@ -6,21 +6,21 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for those who check types; the names are those of _HOMES
-    from covington.pipelines.epochs import Training as Training
+    from covington.engine.epochs import Training as Training
+    from covington.engine.shards import Report as Report
+    from covington.engine.shards import Shard as Shard
+    from covington.engine.tally import Tally as Tally
+    from covington.engine.work import ParseOptions as ParseOptions
     from covington.pipelines.evaluate import EvaluateJob as EvaluateJob
     from covington.pipelines.inference import CovingtonModelHandler as CovingtonModelHandler
     from covington.pipelines.parse import ParseJob as ParseJob
     from covington.pipelines.runner import Runner as Runner
     from covington.pipelines.scoring import ScoreParses as ScoreParses
-    from covington.pipelines.shards import Report as Report
-    from covington.pipelines.shards import Shard as Shard
-    from covington.pipelines.tally import Tally as Tally
     from covington.pipelines.train import TrainJob as TrainJob
     from covington.pipelines.train import TrainParser as TrainParser
     from covington.pipelines.transforms import ParseSentences as ParseSentences
     from covington.pipelines.transforms import ReadSentences as ReadSentences
     from covington.pipelines.transforms import WriteSentences as WriteSentences
-    from covington.pipelines.work import ParseOptions as ParseOptions
 
 # name → where it lives; Beam takes a second to import, so nothing is loaded before it is asked for
 _HOMES = {

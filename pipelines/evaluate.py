@@ -16,6 +16,7 @@ import apache_beam as beam
 import numpy as np
 from apache_beam.options.pipeline_options import GoogleCloudOptions
 
+from covington.engine.tally import Tally
 from covington.errors import CovingtonError
 from covington.evaluation.counts import Counts
 from covington.files.storage import (
@@ -31,7 +32,6 @@ from covington.files.storage import (
 )
 from covington.pipelines.runner import LOCAL, Runner
 from covington.pipelines.scoring import ScoreParses
-from covington.pipelines.tally import Tally
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import pyarrow as pa
 from apache_beam.ml.inference.base import ModelHandler
 
 from covington import models
+from covington.engine.model import Model
+from covington.engine.work import DEFAULTS, ParseOptions, parse_batch
 from covington.parsing.parser import Parser
-from covington.pipelines.model import Model
-from covington.pipelines.work import DEFAULTS, ParseOptions, parse_batch
 
 
 class CovingtonModelHandler(ModelHandler[pa.RecordBatch, pa.RecordBatch, Parser]):  # type: ignore[misc]

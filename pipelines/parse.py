@@ -18,24 +18,10 @@ import apache_beam as beam
 from covington import models
 from covington._version import __version__
 from covington.base.progress import Progress
-from covington.errors import CovingtonError, OptionError
-from covington.files.listing import is_local, keep_apart, real
-from covington.files.storage import (
-    InputFile,
-    absolute,
-    check_output,
-    files_in,
-    join,
-    read_json,
-    remove,
-    write_json,
-)
-from covington.pipelines.blocks import BLOCK_BYTES
-from covington.pipelines.model import Model
-from covington.pipelines.runner import LOCAL, Runner
-from covington.pipelines.shards import Report
-from covington.pipelines.transforms import ParseSentences, ReadSentences, WriteSentences
-from covington.pipelines.work import (
+from covington.engine.blocks import BLOCK_BYTES
+from covington.engine.model import Model
+from covington.engine.shards import Report
+from covington.engine.work import (
     DEFAULTS,
     FORMATS,
     SEEN_BY_ALL,
@@ -48,6 +34,20 @@ from covington.pipelines.work import (
     name_job,
     read_mark,
 )
+from covington.errors import CovingtonError, OptionError
+from covington.files.listing import is_local, keep_apart, real
+from covington.files.storage import (
+    InputFile,
+    absolute,
+    check_output,
+    files_in,
+    join,
+    read_json,
+    remove,
+    write_json,
+)
+from covington.pipelines.runner import LOCAL, Runner
+from covington.pipelines.transforms import ParseSentences, ReadSentences, WriteSentences
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from os import PathLike, fspath
 
 import apache_beam as beam
 
+from covington.engine.blocks import BLOCK_BYTES, Piece, cut
+from covington.engine.pairing import STRETCH, Outline, Stretch, outlines, stretches
+from covington.engine.tally import Tally, compare
 from covington.files.storage import InputFile, list_inputs
-from covington.pipelines.blocks import BLOCK_BYTES, Piece, cut
-from covington.pipelines.pairing import STRETCH, Outline, Stretch, outlines, stretches
-from covington.pipelines.tally import Tally, compare
 
 Side = str | PathLike[str] | Sequence[str | PathLike[str]] | Sequence[InputFile]
 

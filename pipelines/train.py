@@ -12,10 +12,10 @@ from typing import Any
 
 import apache_beam as beam
 
+from covington.engine.epochs import Training, told
 from covington.errors import CovingtonError, JobError, OptionError
 from covington.files.listing import is_local
 from covington.learning.training import EpochReport
-from covington.pipelines.epochs import Training, told
 from covington.pipelines.runner import Runner
 from covington.pipelines.transforms import take_folder
 

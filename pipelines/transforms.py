@@ -10,15 +10,11 @@ import apache_beam as beam
 from apache_beam.utils.shared import Shared
 
 from covington import models
-from covington.errors import OptionError
-from covington.files.listing import real
-from covington.files.storage import absolute, check_output, files_in, list_inputs
-from covington.parsing.parser import Parser
-from covington.pipelines import blocks
-from covington.pipelines.blocks import BLOCK_BYTES
-from covington.pipelines.model import Model
-from covington.pipelines.shards import Report, Shard
-from covington.pipelines.work import (
+from covington.engine import blocks
+from covington.engine.blocks import BLOCK_BYTES
+from covington.engine.model import Model
+from covington.engine.shards import Report, Shard
+from covington.engine.work import (
     DEFAULTS,
     FORMATS,
     ParseOptions,
@@ -29,6 +25,10 @@ from covington.pipelines.work import (
     tasks,
     write_shard,
 )
+from covington.errors import OptionError
+from covington.files.listing import real
+from covington.files.storage import absolute, check_output, files_in, list_inputs
+from covington.parsing.parser import Parser
 
 
 @dataclass(eq=False)

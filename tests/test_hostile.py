@@ -28,11 +28,11 @@ from covington.corpus.parquet.footer import is_told, row_group_size, row_groups
 from covington.corpus.parquet.tables import rows_at_a_time
 from covington.corpus.parquet.unfolding import unfolded
 from covington.corpus.rejects import reason
+from covington.engine import blocks
+from covington.engine.work import read_task, tasks
 from covington.errors import DataError
 from covington.files.compression import XZ_MEMORY, decompressed
 from covington.files.storage import list_inputs
-from covington.pipelines import blocks
-from covington.pipelines.work import read_task, tasks
 
 WORD = "\t_\t_\t_\t_\t0\troot\t_\t_\n"
 GOOD = b"# sent_id = good\n1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n\n"
@@ -64,7 +64,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"covington.{module}.KEPT", 1_000)
     for module in ("compression", "pipelines.blocks"):
         monkeypatch.setattr(f"covington.{module}.PIECE", 1_000)
-    monkeypatch.setattr("covington.pipelines.blocks._BLANKS", 3_000)
+    monkeypatch.setattr("covington.engine.blocks._BLANKS", 3_000)
 
 
 STRETCHES = {

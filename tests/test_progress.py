@@ -17,10 +17,10 @@ import covington
 from covington import models
 from covington.base.progress import Progress
 from covington.corpus.parquet.tables import write_parquet
+from covington.engine.shards import Shard
+from covington.engine.streaming import Job, ParseStream
+from covington.engine.work import parse_text
 from covington.parsing.parser import Parser
-from covington.pipelines.shards import Shard
-from covington.pipelines.streaming import Job, ParseStream
-from covington.pipelines.work import parse_text
 
 
 @pytest.mark.parametrize("columns", [0, 20, 40, 60, 80, 100, 200])
@@ -70,8 +70,8 @@ def test_a_stream_gives_what_is_ready() -> None:
 @pytest.mark.parametrize("kind", ["conllu", "parquet"])
 def test_as_far_as_what_is_written(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And not as far as what was read ahead, or as files are begun."""
-    monkeypatch.setattr("covington.pipelines.streaming._BLOCK", 1 << 19)
-    monkeypatch.setattr("covington.pipelines.streaming._ROWS", 2_000)
+    monkeypatch.setattr("covington.engine.streaming._BLOCK", 1 << 19)
+    monkeypatch.setattr("covington.engine.streaming._ROWS", 2_000)
     text = models.sample().read_bytes() * 300
     corpus = tmp_path / f"corpus.{kind}"
     (tmp_path / "text.conllu").write_bytes(text)

@@ -11,8 +11,8 @@ import pytest
 
 import covington
 from covington import models, schemas
+from covington.engine.shards import Report
 from covington.parsing.parser import Statistics
-from covington.pipelines.shards import Report
 from covington.schemas import PARSE, REJECT, SENTENCE
 
 README = Path(schemas.__file__).with_name("README.md").read_text(encoding="utf-8")

@@ -121,7 +121,7 @@ def evaluate(
 
     Outputs, which are not written here, must be none of the files that are read.
     """
-    from covington.pipelines.tally import tally
+    from covington.engine.tally import tally
 
     given = [gold, *systems]
     if given.count("-") > 1:

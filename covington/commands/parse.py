@@ -31,8 +31,8 @@ from covington.files.listing import REJECTS
 from covington.schemas import MOST_WORDS
 
 if TYPE_CHECKING:
-    from covington.pipelines.shards import Report
-    from covington.pipelines.work import ParseOptions
+    from covington.engine.shards import Report
+    from covington.engine.work import ParseOptions
 
 EXAMPLE = """  covington parse corpus.conllu.gz -o parsed.conllu
   covington parse corpus/ -o parsed/ --model en_ewt
@@ -103,8 +103,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     prepare(arguments)
-    from covington.pipelines.streaming import is_one_file
-    from covington.pipelines.work import ParseOptions
+    from covington.engine.streaming import is_one_file
+    from covington.engine.work import ParseOptions
 
     if arguments.threads < 0:
         raise OptionError(f"--threads must be 0 (one per core) or more, not {arguments.threads}")
@@ -133,10 +133,10 @@ def _one_file(
     arguments: argparse.Namespace, options: ParseOptions, progress: Progress
 ) -> tuple[Report, str | None]:
     """What came of it, and the first sentence that could not be read."""
+    from covington.engine.model import local_path
+    from covington.engine.streaming import ParseStream
     from covington.files.remote import FILE_OPTIONS
     from covington.parsing.parser import Parser
-    from covington.pipelines.model import local_path
-    from covington.pipelines.streaming import ParseStream
 
     flags = beam_flags(arguments)
     if flags:
@@ -244,7 +244,7 @@ def _about_trees(report: Report, arguments: argparse.Namespace) -> Iterator[str]
 
 
 def _about_columns(report: Report, arguments: argparse.Namespace) -> Iterator[str]:
-    from covington.pipelines.streaming import is_one_file
+    from covington.engine.streaming import is_one_file
 
     if names := sorted(report.left_out):
         shown = ", ".join(printable(name) for name in names[:_SHOWN]) + (", ..." if names[_SHOWN:] else "")
@@ -264,7 +264,7 @@ def _about_rejects(report: Report, first_reject: str | None, arguments: argparse
 
 def _rejects_place(arguments: argparse.Namespace) -> str | None:
     """The file or folder of the rejects."""
-    from covington.pipelines.streaming import is_one_file
+    from covington.engine.streaming import is_one_file
 
     if not is_one_file(arguments.output):
         return f"{arguments.output.rstrip('/')}/_rejects/"
@@ -277,8 +277,8 @@ def _first_reject(folder: str) -> str:
     """Which sentence it is and what is wrong with it."""
     import pyarrow.parquet as pq
 
+    from covington.engine.work import REJECTS, is_ours, rejected
     from covington.files.storage import files_in, join, open_raw, readable
-    from covington.pipelines.work import REJECTS, is_ours, rejected
 
     path = next(path for path in files_in(join(folder, REJECTS)) if is_ours(path, folder))
     with readable(path), open_raw(path) as file:

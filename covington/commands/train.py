@@ -23,7 +23,7 @@ from covington.errors import OptionError
 from covington.model.options import CHOICES, MIXING, TrainingOptions
 
 if TYPE_CHECKING:
-    from covington.pipelines.epochs import Training
+    from covington.engine.epochs import Training
 
 EXAMPLE = """  covington train en_ewt-ud-train.conllu -o en.covington --dev en_ewt-ud-dev.conllu
   covington train corpus/ -o model.covington --shards 8 --epochs 30"""
@@ -115,7 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     prepare(arguments)
-    from covington.pipelines.epochs import Training
+    from covington.engine.epochs import Training
 
     if arguments.threads < 0:
         raise OptionError(f"--threads must be 0 (one per core) or more, not {arguments.threads}")

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from covington.engine.epochs import Training
 from covington.evaluation.scores import scores
 from covington.files.storage import list_inputs
 from covington.model.options import TrainingOptions
 from covington.pipelines import EvaluateJob, ParseJob, Runner
-from covington.pipelines.epochs import Training
 from covington.pipelines.train import TrainJob
 from tests.pipelines.conftest import SAMPLE
 from tests.pipelines.test_parse import files

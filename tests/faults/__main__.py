@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from covington.engine.epochs import Training
 from covington.model.options import TrainingOptions
-from covington.pipelines.epochs import Training
 from tests.engines import fetch
 from tests.faults import engines, inputs, places, workers
 from tests.faults.bench import Bench, CannotBeDoneError, Row

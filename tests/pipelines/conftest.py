@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from covington import models
+from covington.engine.epochs import Training
 from covington.model.options import TrainingOptions
-from covington.pipelines.epochs import Training
 
 SAMPLE = str(models.sample())
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from covington.corpus.conllu.blanks import blank_line
 from covington.corpus.conllu.reader import parse_bytes, sentences_and_lines
+from covington.engine import blocks
 from covington.errors import CovingtonError
 from covington.files.storage import list_inputs
-from covington.pipelines import blocks
 
 BOM = b"\xef\xbb\xbf"
 LINES = [b"1\tx\t_\t_\t_\t_\t0\troot\t_\t_", b"# c", b"", b"", b" ", b"\t", b"2\ty", b"\xff", b"zz", BOM]

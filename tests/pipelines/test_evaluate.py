@@ -25,12 +25,12 @@ from covington.cli import main
 from covington.commands.evaluate import evaluate
 from covington.corpus.parquet.tables import write_parquet
 from covington.corpus.reading import read_conllu
+from covington.engine.tally import Problem, Tally, tally
 from covington.errors import CovingtonError, DataError
 from covington.evaluation.counts import count, sentence_scores
 from covington.files.storage import list_inputs
 from covington.pipelines import EvaluateJob, Runner, ScoreParses
 from covington.pipelines.scoring import AddTallies
-from covington.pipelines.tally import Problem, Tally, tally
 from tests.pipelines.conftest import SAMPLE
 from tests.test_evaluation import as_conllu, independent, noisy_copy, random_corpus
 

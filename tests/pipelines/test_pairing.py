@@ -14,11 +14,11 @@ import pytest
 
 from covington.corpus.parquet.tables import write_parquet
 from covington.corpus.reading import read_conllu
+from covington.engine import blocks, work
+from covington.engine.pairing import Outline, Run, ranked, read_runs, stretches
+from covington.engine.tally import Tally, compare, outlined, tally
 from covington.errors import DataError
 from covington.files.storage import list_inputs
-from covington.pipelines import blocks, work
-from covington.pipelines.pairing import Outline, Run, ranked, read_runs, stretches
-from covington.pipelines.tally import Tally, compare, outlined, tally
 from tests.pipelines.test_evaluate import (
     LAYOUTS,
     Texts,

@@ -14,11 +14,11 @@ import pytest
 import covington
 from covington import models
 from covington.cli import main
+from covington.engine.model import Model
+from covington.engine.work import ParseOptions, done_shards, write_shard
 from covington.errors import CovingtonError, OptionError
 from covington.parsing.parser import Parser
 from covington.pipelines import ParseJob, ParseSentences, ReadSentences, Runner, WriteSentences
-from covington.pipelines.model import Model
-from covington.pipelines.work import ParseOptions, done_shards, write_shard
 from tests.pipelines.conftest import SAMPLE
 
 SMALL = 5_000  # bytes: some twenty blocks of the corpus

@@ -17,14 +17,14 @@ import pytest
 import covington
 from covington.cli import main
 from covington.corpus import rejects as conllu_rejects
+from covington.engine.epochs import Training
+from covington.engine.model import local_path
+from covington.engine.streaming import ParseStream
 from covington.errors import ModelError, OptionError
 from covington.files.storage import list_inputs
 from covington.model.options import TrainingOptions
-from covington.pipelines.epochs import Training
-from covington.pipelines.model import local_path
 from covington.pipelines.parse import ParseJob
 from covington.pipelines.runner import Runner
-from covington.pipelines.streaming import ParseStream
 from covington.pipelines.train import TrainJob
 from tests.pipelines.conftest import SAMPLE
 

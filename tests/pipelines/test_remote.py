@@ -185,7 +185,7 @@ def test_a_refusal_is_one_sentence(call: str, small_model: str, capsys: pytest.C
 def test_a_refusal_of_a_worker_is_one_sentence(
     call: str, small_model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("covington.pipelines.work.check_job", lambda *_: shelf.refused.update({call: DENIED}))
+    monkeypatch.setattr("covington.engine.work.check_job", lambda *_: shelf.refused.update({call: DENIED}))
     command = ["parse", put(SAMPLE, "sample.conllu"), "-o", "shelf://store/out", "--model", small_model]
     assert main(command) == 1
     about = "shelf://store/out/shard-00000-of-00001.parquet"

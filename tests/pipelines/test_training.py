@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from covington.cli import main
+from covington.engine import epochs
+from covington.engine.epochs import Training, best_epoch, dealt, read_all
 from covington.errors import CovingtonError, DataError, ModelError, OptionError
 from covington.files.storage import remove
 from covington.learning import training
@@ -22,8 +24,7 @@ from covington.learning.survey import survey
 from covington.model import file as model_file
 from covington.model.options import TrainingOptions
 from covington.parsing.parser import Parser
-from covington.pipelines import Runner, epochs
-from covington.pipelines.epochs import Training, best_epoch, dealt, read_all
+from covington.pipelines import Runner
 from covington.pipelines.train import TrainJob, TrainParser
 from tests.pipelines.conftest import SAMPLE
 
@@ -490,7 +491,7 @@ def test_a_late_worker_leaves_the_best_model_of_the_next_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The folder is taken while it scores, and the score is better than the other's first."""
-    from covington.pipelines import epochs
+    from covington.engine import epochs
 
     class StopError(Exception):
         pass
@@ -550,7 +551,7 @@ def test_a_training_that_was_killed_while_it_cleared_up(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("covington.pipelines.epochs.remove", kill)
+        patch.setattr("covington.engine.epochs.remove", kill)
         with pytest.raises(KeyboardInterrupt):
             train(model, None)
     assert list(Path(f"{model}.training").iterdir())

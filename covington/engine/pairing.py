@@ -19,11 +19,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from covington.engine import blocks
+from covington.engine.blocks import BLOCK_BYTES, Block, Count, Piece
+from covington.engine.work import read_task
 from covington.errors import DataError
 from covington.files.storage import open_raw, readable
-from covington.pipelines import blocks
-from covington.pipelines.blocks import BLOCK_BYTES, Block, Count, Piece
-from covington.pipelines.work import read_task
 
 STRETCH = 4_096  # sentences of a stretch at least, where there are as many
 _COLUMNS = ("sent_id", "tokens", "upos", "head", "deprel", "source", "position", "line")

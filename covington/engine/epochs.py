@@ -32,6 +32,8 @@ from covington._version import __version__
 from covington.base.checksum import Checksum
 from covington.base.machine import cores
 from covington.corpus.treebanks import is_part
+from covington.engine import blocks
+from covington.engine.work import read_task, tasks
 from covington.errors import CovingtonError, DataError, JobError, ModelError, OptionError
 from covington.evaluation.counts import Counts, count
 from covington.files.listing import keep_apart
@@ -59,8 +61,6 @@ from covington.learning.survey import Survey, survey
 from covington.learning.training import EpochReport
 from covington.model.options import MIXING, TrainingOptions
 from covington.parsing.parser import Parser
-from covington.pipelines import blocks
-from covington.pipelines.work import read_task, tasks
 
 KEEP = ("best", "last")
 MOST_SHARDS = 10_000

@@ -25,6 +25,9 @@ from covington.corpus.reject_file import reject_file
 from covington.corpus.rejecting import RejectSink
 from covington.corpus.rejects import reject_batch
 from covington.corpus.writing import write_texts
+from covington.engine.blocks import byte_blocks, check_unchanged, file_kind
+from covington.engine.shards import Report, Shard
+from covington.engine.work import DEFAULTS, ParseOptions, as_conllu, parse_shard, parse_text, rejected
 from covington.errors import NothingReadError, OptionError
 from covington.files.compression import decompressed
 from covington.files.listing import is_local, is_sentence_file, keep_apart, real
@@ -38,9 +41,6 @@ from covington.files.storage import (
     whole_file,
 )
 from covington.parsing.parser import Parser
-from covington.pipelines.blocks import byte_blocks, check_unchanged, file_kind
-from covington.pipelines.shards import Report, Shard
-from covington.pipelines.work import DEFAULTS, ParseOptions, as_conllu, parse_shard, parse_text, rejected
 from covington.schemas import PARSE
 
 _BLOCK = 2 << 20  # bytes that one thread reads and parses at a time

@@ -17,6 +17,9 @@ from covington.corpus.conllu.reader import parse_bytes
 from covington.corpus.parquet import tables as parquet
 from covington.corpus.rejects import Reject, reject_batch, rejects_in
 from covington.corpus.writing import formatted
+from covington.engine import blocks
+from covington.engine.blocks import BLOCK_BYTES, Block, Count
+from covington.engine.shards import Report, Shard
 from covington.errors import CovingtonError, DataError, OptionError
 from covington.files.listing import within
 from covington.files.storage import (
@@ -32,9 +35,6 @@ from covington.files.storage import (
     write_json,
 )
 from covington.parsing.parser import Parser, Statistics
-from covington.pipelines import blocks
-from covington.pipelines.blocks import BLOCK_BYTES, Block, Count
-from covington.pipelines.shards import Report, Shard
 
 Task = tuple[Block, ...]  # blocks that have to be read one after the other
 

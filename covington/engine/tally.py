@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from covington.engine.blocks import BLOCK_BYTES, cut
+from covington.engine.pairing import STRETCH, Outline, Stretch, outlines, read_runs, stretches
 from covington.errors import CovingtonError, DataError
 from covington.evaluation.alignment import align
 from covington.evaluation.counts import Counts, count, sentence_scores
 from covington.evaluation.tree_shape import IntArray
 from covington.files.storage import InputFile
-from covington.pipelines.blocks import BLOCK_BYTES, cut
-from covington.pipelines.pairing import STRETCH, Outline, Stretch, outlines, read_runs, stretches
 
 Rows = tuple[tuple[int, Any], ...]  # rank of the first sentence, and 16-bit scores of it and those after it
 
