@@ -11,12 +11,12 @@ from typing import Any
 from benchmarks.corpora import Corpora, batches, first_tokens
 from benchmarks.settings import Scale
 from benchmarks.timing import Probe, alternate, spread, tell, timed
-from covington.comparison import code_fingerprint
 from covington.learning.perceptron.freezing import freeze
 from covington.learning.perceptron.weights import Weights
 from covington.learning.survey import survey
 from covington.learning.training import Shard, prepare, train_epoch
 from covington.model.options import TrainingOptions
+from covington.study.comparison import code_fingerprint
 from covington.transition.names import ORACLES
 
 #: name → the training options of a model that is measured; all of them learn with `upper`.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from covington import report
-from covington.bounds import BOUNDS, average
 from covington.plots import Series, bar_plot
+from covington.study.bounds import BOUNDS, average
 
 TITLE = "Bounds and exact loss"
 HEADER = (

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from covington import report
-from covington.comparison_results import ANALYSIS
 from covington.plots import Series, line_plot, score_text, signed
+from covington.study.comparison_results import ANALYSIS
 
 Summary = dict[str, Any]
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from covington import bounds, cli, oracle
+from covington import cli
 from covington.errors import DataError, OptionError
 from covington.model.options import TrainingOptions
+from covington.study import bounds, oracle
 from tests.batches import batch, sentence
 from tests.reference import all_trees
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from covington import exact
+from covington.study import exact
 from tests import reference
 from tests.reference import Configuration, Root, TransitionSystem, to_heads
 

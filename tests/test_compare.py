@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from covington import comparison
 from covington.cli import main
-from covington.comparison import System, plan, systems
-from covington.comparison_results import mark
 from covington.corpus.treebanks import find_treebanks
 from covington.errors import DataError, JobError, OptionError
 from covington.model.options import TrainingOptions
 from covington.parsing.parser import Statistics
+from covington.study import comparison
+from covington.study.comparison import System, plan, systems
+from covington.study.comparison_results import mark
 from tests.browser import measure, picture
 from tests.test_evaluation import as_conllu, random_corpus
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from covington import comparison_report
-from covington.comparison import Run, System
-from covington.comparison_results import summarise
 from covington.corpus.treebanks import Treebank
 from covington.evaluation.counts import count, sentence_scores
 from covington.model.options import TrainingOptions
+from covington.study.comparison import Run, System
+from covington.study.comparison_results import summarise
 from tests.batches import batch, sentence
 from tests.test_evaluation import random_tree
 from tests.test_evaluation_counts import LABELS, Pair, Parse, by_hand, pairs, percent

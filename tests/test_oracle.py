@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from covington import oracle
 from covington.errors import OptionError, SearchLimitError
+from covington.study import oracle
 from tests import reference
 from tests import reference_oracles as twin
 from tests.reference import Configuration, Root, TransitionSystem, graph_of, to_heads, tree

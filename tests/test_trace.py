@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covington import oracle, trace_page, tracing
+from covington import trace_page, tracing
 from covington.errors import DataError
+from covington.study import oracle
 from covington.tracing import BuiltArc, replay
 from covington.trees import Tree
 from tests.browser import measure, picture

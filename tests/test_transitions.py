@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covington import oracle
 from covington.errors import OptionError
+from covington.study import oracle
 from tests.reference import Configuration, Transition, TransitionSystem, reachable_configurations, to_heads
 from tests.strategies import configurations, systems
 

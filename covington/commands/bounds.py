@@ -15,13 +15,14 @@ import argparse
 import json
 from pathlib import Path
 
-from covington import bounds, bounds_report, report
+from covington import bounds_report, report
 from covington.base.machine import cores
 from covington.corpus.reading import read_sentences
 from covington.corpus.treebanks import training_file
 from covington.errors import OptionError
 from covington.features import encoding
 from covington.model.options import TrainingOptions
+from covington.study import bounds
 
 EXAMPLE = "  covington bounds en_ewt-ud-train.conllu --transitions 100000 --html bounds.html"
 

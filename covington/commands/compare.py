@@ -15,14 +15,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from covington import comparison, comparison_report, report
+from covington import comparison_report, report
 from covington.base.machine import cores
 from covington.base.progress import clock
-from covington.comparison_results import summarise
 from covington.corpus.treebanks import find_treebanks
 from covington.errors import OptionError
 from covington.evaluation import significance
 from covington.evaluation.counts import Counts
+from covington.study import comparison
+from covington.study.comparison_results import summarise
 
 EXAMPLE = (
     "  covington compare treebanks/UD_Irish-IDT --seeds 3 --html comparison.html\n"

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from covington import exact
 from covington.corpus.columns import heads_of, word_counts
 from covington.errors import DataError
 from covington.learning.perceptron.weights import Weights
 from covington.learning.survey import survey
 from covington.learning.training import prepare, train_epoch
 from covington.model.options import TrainingOptions
+from covington.study import exact
 from covington.transition.recording import Recorder
 
 Numbers = npt.NDArray[np.int32]

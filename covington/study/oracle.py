@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from covington.errors import OptionError, SearchLimitError
-from covington.exact import NODE_LIMIT, search
+from covington.study.exact import NODE_LIMIT, search
 from covington.transition import configuration as state
 from covington.transition import costs as _costs
 from covington.transition.names import ORACLES, ROOTS, SYSTEMS, TRANSITIONS

@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 
 from covington.base.hashing cimport finish, mix
-from covington.search_bounds cimport Search, Step, Visited, attained, lower_bound, order_events
+from covington.study.search_bounds cimport Search, Step, Visited, attained, lower_bound, order_events
 from covington.transition.configuration cimport is_ancestor
 
 cdef enum:

@@ -4,8 +4,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from covington.transition.cycles cimport Scratch, count_cycles, is_lost, release_scratch, reserve_scratch
-from covington.loss_search cimport FOUND, NO_MEMORY, search_loss
-from covington.search_bounds cimport Search, dispose, prepare
+from covington.study.loss_search cimport FOUND, NO_MEMORY, search_loss
+from covington.study.search_bounds cimport Search, dispose, prepare
 
 NODE_LIMIT = 1_000_000
 

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from covington.search_bounds cimport Search, Step
+from covington.study.search_bounds cimport Search, Step
 
 cdef enum:                  # what a search found out
     FAILED = 0

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from covington.comparison import Run, System
 from covington.corpus.treebanks import Treebank
 from covington.evaluation import significance
 from covington.evaluation.counts import (
@@ -24,6 +23,7 @@ from covington.evaluation.counts import (
 )
 from covington.evaluation.scores import scores
 from covington.parsing.parser import Statistics
+from covington.study.comparison import Run, System
 
 ALPHA = 0.05
 

@@ -1,0 +1,1 @@
+"""For people who study the algorithm: losses, bounds, and the oracles compared."""
