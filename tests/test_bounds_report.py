@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from covington import bounds_report
+from covington.display import bounds_report
 
 
 def row(

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from covington import comparison_report
 from covington.corpus.treebanks import Treebank
+from covington.display import comparison_report
 from covington.evaluation.counts import count, sentence_scores
 from covington.model.options import TrainingOptions
 from covington.study.comparison import Run, System

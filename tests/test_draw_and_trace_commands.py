@@ -10,14 +10,14 @@ import pytest
 
 from covington.cli import main
 from covington.corpus.reading import read_conllu
+from covington.display.tracing import replay
+from covington.display.trees import trees
 from covington.learning.perceptron.freezing import freeze
 from covington.learning.perceptron.weights import Weights
 from covington.learning.survey import survey
 from covington.learning.training import prepare, train_epoch
 from covington.model.options import TrainingOptions
 from covington.parsing.parser import Parser
-from covington.tracing import replay
-from covington.trees import trees
 from tests.test_evaluation import as_conllu, random_corpus
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from covington.drawing import LABEL_SIZE, html, lay_out, right_to_left, svg, text_width
-from covington.drawing_text import draw
-from covington.trees import Tree, arcs_of, trees
+from covington.display.drawing import LABEL_SIZE, html, lay_out, right_to_left, svg, text_width
+from covington.display.drawing_text import draw
+from covington.display.trees import Tree, arcs_of, trees
 from tests.batches import batch, sentence
 from tests.browser import measure, picture
 from tests.test_evaluation import random_tree

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from covington import evaluation_report
-from covington.evaluation_report import as_html, as_text, best_cells
+from covington.display import evaluation_report
+from covington.display.evaluation_report import as_html, as_text, best_cells
 from tests.test_evaluation_counts import Pair, by_hand, pairs, percent, scored
 
 # What is no tree has another number for every score.

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from covington import report
 from covington.commands.evaluate import evaluate
-from covington.evaluation_report import as_html, text_table
-from covington.plots import Series, bar_plot, line_plot, nice_ticks, number_text
+from covington.display import report
+from covington.display.evaluation_report import as_html, text_table
+from covington.display.plots import Series, bar_plot, line_plot, nice_ticks, number_text
 from tests.browser import measure, picture
 from tests.test_evaluation import files  # noqa: F401
 

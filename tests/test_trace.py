@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covington import trace_page, tracing
+from covington.display import trace_page, tracing
+from covington.display.tracing import BuiltArc, replay
+from covington.display.trees import Tree
 from covington.errors import DataError
 from covington.study import oracle
-from covington.tracing import BuiltArc, replay
-from covington.trees import Tree
 from tests.browser import measure, picture
 from tests.test_drawing import SHE, UYGHUR, some_tree
 

@@ -15,10 +15,10 @@ import argparse
 import json
 from pathlib import Path
 
-from covington import bounds_report, report
 from covington.base.machine import cores
 from covington.corpus.reading import read_sentences
 from covington.corpus.treebanks import training_file
+from covington.display import bounds_report, report
 from covington.errors import OptionError
 from covington.features import encoding
 from covington.model.options import TrainingOptions

@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from covington import comparison_report, report
 from covington.base.machine import cores
 from covington.base.progress import clock
 from covington.corpus.treebanks import find_treebanks
+from covington.display import comparison_report, report
 from covington.errors import OptionError
 from covington.evaluation import significance
 from covington.evaluation.counts import Counts

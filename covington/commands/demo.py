@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 import covington
-from covington import drawing_text, models
+from covington import models
 from covington.cli import main as command
+from covington.display import drawing_text
+from covington.display.trees import trees
 from covington.evaluation.counts import count
 from covington.evaluation.scores import scores
 from covington.evaluation.tree_shape import projective
-from covington.trees import trees
 
 EXAMPLE = "  covington demo"
 

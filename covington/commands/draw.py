@@ -12,11 +12,11 @@ import itertools
 import sys
 from collections.abc import Iterator
 
-from covington import drawing, drawing_text, report
 from covington.corpus.reading import read_in_order
+from covington.display import drawing, drawing_text, report
+from covington.display.trees import Tree, trees
 from covington.errors import DataError, OptionError
 from covington.evaluation.alignment import align
-from covington.trees import Tree, trees
 
 EXAMPLE = (
     "  covington draw parsed.conllu --sent-id s-12\n"

@@ -19,10 +19,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covington import evaluation_report, report
 from covington.base.progress import many
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
 from covington.corpus.reading import opened
+from covington.display import evaluation_report, report
 from covington.errors import DataError, OptionError
 from covington.evaluation import significance
 from covington.evaluation.counts import SYSTEM

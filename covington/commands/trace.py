@@ -15,11 +15,12 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
-from covington import models, report, trace_page, tracing
+from covington import models
 from covington.corpus.reading import read_in_order
+from covington.display import report, trace_page, tracing
+from covington.display.trees import Tree, trees
 from covington.errors import DataError, OptionError
 from covington.parsing.parser import Parser
-from covington.trees import Tree, trees
 
 EXAMPLE = "  covington trace corpus.conllu --sent-id s-12 --html trace.html"
 

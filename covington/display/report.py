@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager
 from html import escape
 from typing import IO
 
+from covington.display.plots import score_text
 from covington.files.atomic import atomic_file
-from covington.plots import score_text
 
 # Series colours follow Okabe and Ito (2008): told apart with any colour vision, and lighter in the dark.
 STYLE = """

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
-from covington import report
 from covington.base.progress import many
-from covington.trees import Arc, Tree, arcs_of, right_to_left
+from covington.display import report
+from covington.display.trees import Arc, Tree, arcs_of, right_to_left
 
 WORD_SIZE, TAG_SIZE, LABEL_SIZE = 16, 11, 12
 LEVEL = 24  # from one level to the next: a label and some air

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from covington import report
-from covington.plots import Series, line_plot, score_text, signed
+from covington.display import report
+from covington.display.plots import Series, line_plot, score_text, signed
 from covington.study.comparison_results import ANALYSIS
 
 Summary = dict[str, Any]

@@ -7,7 +7,7 @@ wide and right-to-left letters cannot push the arcs out of line.
 
 from __future__ import annotations
 
-from covington.trees import Arc, Tree, arcs_of
+from covington.display.trees import Arc, Tree, arcs_of
 
 UP, DOWN, LEFT, RIGHT = 1, 2, 4, 8
 BOXES = {

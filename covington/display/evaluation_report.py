@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from covington import report
 from covington.base.progress import many
+from covington.display import report
+from covington.display.plots import Series, bar_plot, line_plot, score_text, signed, value_range
 from covington.evaluation.counts import LONGEST_SENTENCE, SENTENCE_STEP
 from covington.evaluation.scores import sentence_length_name
-from covington.plots import Series, bar_plot, line_plot, score_text, signed, value_range
 
 Scores = dict[str, Any]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from covington import report
-from covington.plots import Series, bar_plot
+from covington.display import report
+from covington.display.plots import Series, bar_plot
 from covington.study.bounds import BOUNDS, average
 
 TITLE = "Bounds and exact loss"

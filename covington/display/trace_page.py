@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from covington import report
-from covington.drawing import (
+from covington.display import report
+from covington.display.drawing import (
     LEVEL,
     MARGIN,
     STYLE,
@@ -19,8 +19,8 @@ from covington.drawing import (
     draw_words,
     lay_out,
 )
-from covington.tracing import BuiltArc, LeftOver, Step, summary_text
-from covington.trees import Arc, Tree, right_to_left
+from covington.display.tracing import BuiltArc, LeftOver, Step, summary_text
+from covington.display.trees import Arc, Tree, right_to_left
 
 PAGE_STYLE = """
 main{max-width:1600px}

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from covington.base.progress import many
+from covington.display.trees import Tree, right_to_left
 from covington.errors import DataError
-from covington.trees import Tree, right_to_left
 
 SHIFT, NO_ARC, LEFT_ARC, RIGHT_ARC = "Shift", "NoArc", "LeftArc", "RightArc"
 

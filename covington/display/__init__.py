@@ -1,0 +1,1 @@
+"""Trees, transitions and results to look at: on a terminal, as pictures, as pages."""
