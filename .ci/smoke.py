@@ -11,7 +11,7 @@ from pathlib import Path
 
 import covington
 from covington import models
-from covington.cli import main
+from covington.commands.cli import main
 
 
 def check() -> None:

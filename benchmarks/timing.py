@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.settings import Scale
-from covington.cli import ENVIRONMENT
+from covington.commands.cli import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[1]
 

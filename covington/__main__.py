@@ -2,6 +2,6 @@
 
 import sys
 
-from covington.cli import main
+from covington.commands.cli import main
 
 sys.exit(main())

@@ -97,7 +97,7 @@ class Finder:
     def find_spec(self, name, path=None, target=None):
         assert name != "pandas", "somebody asks for pandas"
 sys.meta_path.insert(0, Finder())
-from covington.cli import main
+from covington.commands.cli import main
 for call in {calls}:
     assert main(call) == 0, call
 """

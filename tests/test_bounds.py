@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from covington import cli
+from covington.commands import cli
 from covington.errors import DataError, OptionError
 from covington.model.options import TrainingOptions
 from covington.study import bounds, oracle

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from covington.cli import main
+from covington.commands.cli import main
 from covington.corpus.treebanks import find_treebanks
 from covington.errors import DataError, JobError, OptionError
 from covington.model.options import TrainingOptions

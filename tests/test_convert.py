@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from covington.cli import main
+from covington.commands.cli import main
 from covington.model import file as model_file
 from tests.test_conllu import GOOD
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from covington.cli import main
+from covington.commands.cli import main
 
 DOCS = Path(__file__).parents[1] / "docs"
 GOLD = """\

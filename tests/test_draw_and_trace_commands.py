@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from covington.cli import main
+from covington.commands.cli import main
 from covington.corpus.reading import read_conllu
 from covington.display.tracing import replay
 from covington.display.trees import trees

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covington.cli import main
+from covington.commands.cli import main
 from covington.commands.evaluate import distinct_names
 from covington.corpus.parquet.tables import write_parquet
 from covington.corpus.reading import read_conllu

@@ -22,7 +22,7 @@ import pytest
 
 import covington
 from covington import models
-from covington.cli import main
+from covington.commands.cli import main
 from covington.corpus.conllu import overlong as endless
 from covington.corpus.parquet.footer import is_told, row_group_size, row_groups
 from covington.corpus.parquet.tables import rows_at_a_time

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 import covington
 from covington import models
-from covington.cli import main as command
+from covington.commands.cli import main as command
 from covington.display import drawing_text
 from covington.display.trees import trees
 from covington.evaluation.counts import count

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from covington.cli import main
+from covington.commands.cli import main
 from covington.pipelines import Runner
 from tests.engines.fetch import Engine
 from tests.engines.jobs import Jobs

@@ -22,7 +22,7 @@ from apache_beam.options.pipeline_options import DirectOptions
 
 import covington
 from covington.base.machine import cores
-from covington.cli import main
+from covington.commands.cli import main
 from covington.corpus.parquet import tables as parquet
 from covington.errors import CovingtonError, DataError, OptionError
 from covington.pipelines.parse import ParseJob
@@ -76,7 +76,7 @@ def test_the_allocator_that_gives_memory_back_unless_another_is_chosen(chosen: s
     environment = {key: value for key, value in os.environ.items() if key != name}
     if chosen:
         environment[name] = chosen
-    command = [sys.executable, "-c", f"from covington.cli import main; main(['info']); {shown}"]
+    command = [sys.executable, "-c", f"from covington.commands.cli import main; main(['info']); {shown}"]
     done = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
     assert done.stdout.split()[-1] == (chosen or "system")
 
@@ -301,7 +301,7 @@ def test_a_job_that_is_stopped_ends_at_once(
     heeding = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from covington.cli import main
+from covington.commands.cli import main
 sys.exit(main())
 """
     call = [sys.executable, "-c", heeding, *arguments]
@@ -342,7 +342,7 @@ def test_a_stream_that_is_stopped_leaves_nothing(
     number: signal.Signals, small_model: str, tmp_path: Path
 ) -> None:
     heeding = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
-    call = f"{heeding} from covington.cli import main; sys.exit(main())"
+    call = f"{heeding} from covington.commands.cli import main; sys.exit(main())"
     arguments = ["parse", "-", "-o", str(tmp_path / "out.conllu"), "--model", small_model]
     with subprocess.Popen(
         [sys.executable, "-c", call, *arguments], stdin=subprocess.PIPE, stderr=subprocess.PIPE

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from covington import models
-from covington.cli import main
+from covington.commands.cli import main
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

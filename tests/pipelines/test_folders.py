@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from covington import models
-from covington.cli import main
+from covington.commands.cli import main
 from covington.errors import CovingtonError, DataError, OptionError
 from covington.files import remote, storage
 from covington.files.storage import list_inputs, whole_file

@@ -13,7 +13,7 @@ import pytest
 
 import covington
 from covington import models
-from covington.cli import main
+from covington.commands.cli import main
 from covington.engine.model import Model
 from covington.engine.work import ParseOptions, done_shards, write_shard
 from covington.errors import CovingtonError, OptionError

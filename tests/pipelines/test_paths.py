@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import covington
-from covington.cli import main
+from covington.commands.cli import main
 from covington.corpus import rejects as conllu_rejects
 from covington.engine.epochs import Training
 from covington.engine.model import local_path

@@ -15,7 +15,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import HadoopFileSystemOptions, PipelineOptions
 
 from covington import models
-from covington.cli import main
+from covington.commands.cli import main
 from covington.corpus.parquet.tables import write_parquet
 from covington.corpus.reading import read_sentences
 from covington.errors import CovingtonError

@@ -12,7 +12,7 @@ import apache_beam as beam
 import numpy as np
 import pytest
 
-from covington.cli import main
+from covington.commands.cli import main
 from covington.engine import epochs
 from covington.engine.epochs import Training, best_epoch, dealt, read_all
 from covington.errors import CovingtonError, DataError, ModelError, OptionError
