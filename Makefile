@@ -21,7 +21,7 @@ help:
 	@echo "make test-prism the same jobs on Prism, Beam's local runner in Go (Go)"
 	@echo "make faults     let everything go wrong, and write docs/faults.md"
 	@echo "make soak       parse for MINUTES (30) with a fault every minute"
-	@echo "make lint       ruff and mypy"
+	@echo "make lint       the order of the rooms, ruff and mypy"
 	@echo "make fuzz       damaged files against a build with sanitizers (gcc, Linux)"
 	@echo "make benchmark  measure speed, memory and growth, beside UDPipe and spaCy"
 	@echo "make sdist      the source distribution that Beam workers install"
@@ -71,6 +71,7 @@ soak: $(VENV)/installed-dev
 
 # the folders beside covington/ are installed below it; mypy is shown them where they will be
 lint: $(VENV)/installed-dev
+	$(BIN)/python .ci/rooms.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	rm -rf build/types

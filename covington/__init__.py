@@ -49,6 +49,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "oracle":
+        return importlib.import_module("covington.study.oracle")
     if name not in _HOMES:
         raise AttributeError(f"module 'covington' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"covington.{_HOMES[name]}"), name)

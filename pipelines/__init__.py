@@ -24,21 +24,21 @@ if TYPE_CHECKING:  # for those who check types; the names are those of _HOMES
 
 # name → where it lives; Beam takes a second to import, so nothing is loaded before it is asked for
 _HOMES = {
-    "CovingtonModelHandler": "inference",
-    "EvaluateJob": "evaluate",
-    "ParseJob": "parse",
-    "ParseOptions": "work",
-    "ParseSentences": "transforms",
-    "ReadSentences": "transforms",
-    "Report": "shards",
-    "Runner": "runner",
-    "ScoreParses": "scoring",
-    "Shard": "shards",
-    "Tally": "tally",
-    "TrainJob": "train",
-    "TrainParser": "train",
-    "Training": "epochs",
-    "WriteSentences": "transforms",
+    "CovingtonModelHandler": "pipelines.inference",
+    "EvaluateJob": "pipelines.evaluate",
+    "ParseJob": "pipelines.parse",
+    "ParseOptions": "engine.work",
+    "ParseSentences": "pipelines.transforms",
+    "ReadSentences": "pipelines.transforms",
+    "Report": "engine.shards",
+    "Runner": "pipelines.runner",
+    "ScoreParses": "pipelines.scoring",
+    "Shard": "engine.shards",
+    "Tally": "engine.tally",
+    "TrainJob": "pipelines.train",
+    "TrainParser": "pipelines.train",
+    "Training": "engine.epochs",
+    "WriteSentences": "pipelines.transforms",
 }
 
 __all__ = sorted(_HOMES)
@@ -47,7 +47,7 @@ __all__ = sorted(_HOMES)
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'covington.pipelines' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"covington.pipelines.{_HOMES[name]}"), name)
+    value = getattr(importlib.import_module(f"covington.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 

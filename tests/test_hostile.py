@@ -58,11 +58,11 @@ def sentence(words: int) -> bytes:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten kilobytes are too long for a sentence, and files are read a kilobyte at a time."""
-    for module in ("endless", "pipelines.blocks"):
+    for module in ("corpus.conllu.overlong", "engine.blocks"):
         monkeypatch.setattr(f"covington.{module}.LONGEST", 10_000)
         monkeypatch.setattr(f"covington.{module}.SLACK", 100)
         monkeypatch.setattr(f"covington.{module}.KEPT", 1_000)
-    for module in ("compression", "pipelines.blocks"):
+    for module in ("files.compression", "engine.blocks"):
         monkeypatch.setattr(f"covington.{module}.PIECE", 1_000)
     monkeypatch.setattr("covington.engine.blocks._BLANKS", 3_000)
 

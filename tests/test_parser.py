@@ -149,13 +149,12 @@ def test_long_sentences_come_back_with_a_flag(parser: Parser) -> None:
 
 
 def test_parsing_loads_nothing_of_training() -> None:
-    code = "import sys, covington.parsing.parser; print(*(name for name in sys.modules if name.startswith('covington')))"
+    code = (
+        "import sys, covington.parsing.parser; print(*(name for name in sys.modules if 'covington' in name))"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    training = {
-        f"covington.{name}" for name in ("learner", "weights", "mixing", "training", "survey", "freezing")
-    }
     assert "covington.parsing.decoder" in found.stdout.split()
-    assert not training & {*found.stdout.split()}
+    assert "covington.learning" not in found.stdout
 
 
 @pytest.mark.parametrize("label", ["\ud800", "a\tb", "a\nb"])

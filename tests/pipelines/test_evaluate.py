@@ -463,7 +463,10 @@ def test_workers_that_cannot_reach_the_folder(
 
 def test_the_plain_loop_does_not_wait_for_beam(gold: Texts, tmp_path: Path) -> None:
     path = as_one_file(tmp_path, gold)
-    program = "import sys; from covington.commands.cli import main; main(sys.argv[1:]); sys.exit('apache_beam' in sys.modules)"
+    program = (
+        "import sys; from covington.commands.cli import main; "
+        "main(sys.argv[1:]); sys.exit('apache_beam' in sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", program, "evaluate", path, path], check=True, capture_output=True)
 
 
