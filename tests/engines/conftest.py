@@ -12,9 +12,7 @@ import pytest
 from tests.engines import fetch
 from tests.engines.jobs import HERE, Jobs
 from tests.engines.servers import Cluster, JobServer, Pool, free_port
-from tests.pipelines.conftest import corpus, small_model
 
-__all__ = ["corpus", "small_model"]
 Found = TypeVar("Found")
 
 

@@ -12,8 +12,8 @@ from covington.files.storage import list_inputs
 from covington.model.options import TrainingOptions
 from covington.pipelines import EvaluateJob, ParseJob, Runner
 from covington.pipelines.train import TrainJob
-from tests.pipelines.conftest import SAMPLE
 from tests.pipelines.test_parse import files
+from tests.support.sample import SAMPLE
 
 HERE = Runner(threads=1)
 SMALL = 50_000  # bytes: a handful of blocks

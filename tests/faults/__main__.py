@@ -15,7 +15,7 @@ from covington.model.options import TrainingOptions
 from tests.engines import fetch
 from tests.faults import engines, inputs, places, workers
 from tests.faults.bench import Bench, CannotBeDoneError, Row
-from tests.pipelines.conftest import SAMPLE
+from tests.support.sample import SAMPLE
 
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
 BEGIN, END = "<!-- faults: `make faults` writes from here -->", "<!-- to here -->"

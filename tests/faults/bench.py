@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from tests.pipelines.conftest import SAMPLE
 from tests.pipelines.test_parse import files
+from tests.support.sample import SAMPLE
 
 _EXPECTED: dict[tuple[int, int, bytes], dict[str, bytes]] = {}
 _SENT_ID = re.compile(rb"^# sent_id = (.+)$", re.MULTILINE)

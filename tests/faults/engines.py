@@ -10,8 +10,8 @@ from tests.engines import fetch
 from tests.engines.servers import Cluster, JobServer, Pool, free_port
 from tests.faults.bench import Bench, Command, Row
 from tests.faults.inputs import NOTHING, short
-from tests.pipelines.conftest import SAMPLE
 from tests.pipelines.test_parse import files
+from tests.support.sample import SAMPLE
 
 
 @dataclass

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tests.faults.bench import Bench, CannotBeDoneError, Command, Row
 from tests.faults.inputs import NOTHING, short
-from tests.pipelines.conftest import SAMPLE
 from tests.pipelines.test_parse import files
+from tests.support.sample import SAMPLE
 
 
 @contextlib.contextmanager

@@ -10,9 +10,6 @@ import pytest
 from tests.engines import fetch
 from tests.faults.bench import Bench, Row
 from tests.faults.engines import FAULTS, Engine
-from tests.pipelines.conftest import small_model
-
-__all__ = ["small_model"]
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
 

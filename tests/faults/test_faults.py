@@ -9,9 +9,6 @@ import pytest
 
 from tests.faults import inputs, places, workers
 from tests.faults.bench import Bench, CannotBeDoneError, Row
-from tests.pipelines.conftest import small_model
-
-__all__ = ["small_model"]
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from tests.faults.bench import Bench, Command, Row
 from tests.faults.inputs import NOTHING
-from tests.pipelines.conftest import SAMPLE
 from tests.pipelines.test_parse import files
+from tests.support.sample import SAMPLE
 
 PROCESSES = ("--direct_running_mode", "multi_processing", "--direct_num_workers", "2")
 

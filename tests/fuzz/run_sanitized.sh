@@ -16,7 +16,7 @@ find "$build/covington" -name '*.pyx' | sed 's/\.pyx$//' | while read -r module;
 cp -r "$root/pipelines" "$root/schemas" "$root/models" "$build/covington/"
 cp -r "$root/pyproject.toml" "$root/setup.py" "$root/README.md" "$root/LICENSE" "$root/models" "$build/"
 mkdir "$build/tests"
-cp -r "$root"/tests/*.py "$root/tests/fuzz" "$build/tests/"
+cp -r "$root"/tests/*.py "$root/tests/support" "$root/tests/fuzz" "$build/tests/"
 
 cd "$build"
 COVINGTON_DEBUG=1 CC=gcc \

@@ -1,4 +1,4 @@
-"""A small model, a corpus with good and bad sentences, and the servers of Beam's portable runner."""
+"""The servers of Beam's portable runner."""
 
 from __future__ import annotations
 
@@ -13,46 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from covington import models
-from covington.engine.epochs import Training
-from covington.model.options import TrainingOptions
-
-SAMPLE = str(models.sample())
-
-
-@pytest.fixture(scope="session")
-def small_model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The path of a model trained on the sample."""
-    path = str(tmp_path_factory.mktemp("model") / "small.covington")
-    Training((SAMPLE,), path, options=TrainingOptions(epochs=3)).run_plain(lambda record: None)
-    return path
-
-
-@pytest.fixture(scope="session")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with three files: 40 times the sample, one compressed, one with bad sentences in it."""
-    import gzip
-
-    folder = tmp_path_factory.mktemp("corpus")
-    text = Path(SAMPLE).read_bytes()
-    (folder / "a.conllu").write_bytes(text * 40)
-    (folder / "b.conllu.gz").write_bytes(gzip.compress(text * 3, mtime=0))
-    (folder / "c.conllu").write_bytes(with_bad_sentences(text))
-    return folder
-
-
-def with_bad_sentences(text: bytes) -> bytes:
-    """A bad sentence after every tenth good one, and some more blank lines than needed."""
-    sentences = text.strip().split(b"\n\n")
-    parts = []
-    for number, sentence in enumerate(sentences):
-        parts.append(sentence)
-        if number % 10 == 9:
-            parts.append(b"# sent_id = bad-%d\n1\tno\ttabs" % number)
-        if number == 20:
-            parts[-1] += b"\n \n"
-    return b"\n\n".join(parts) + b"\n"
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,7 @@ from covington.errors import CovingtonError, DataError, OptionError
 from covington.pipelines.parse import ParseJob
 from covington.pipelines.runner import Runner
 from covington.pipelines.transforms import WriteSentences
-from tests.pipelines.conftest import SAMPLE
+from tests.support.sample import SAMPLE
 
 
 def test_one_file_in_input_order(corpus: Path, small_model: str, tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ from covington.evaluation.counts import count, sentence_scores
 from covington.files.storage import list_inputs
 from covington.pipelines import EvaluateJob, Runner, ScoreParses
 from covington.pipelines.scoring import AddTallies
-from tests.pipelines.conftest import SAMPLE
-from tests.test_evaluation import as_conllu, independent, noisy_copy, random_corpus
+from tests.evaluation.test_evaluation import as_conllu, independent, noisy_copy, random_corpus
+from tests.support.sample import SAMPLE
 
 SENTENCES = 200
 BLOCK = 3_000  # bytes: some twenty blocks

@@ -19,7 +19,7 @@ from covington.engine.work import ParseOptions, done_shards, write_shard
 from covington.errors import CovingtonError, OptionError
 from covington.parsing.parser import Parser
 from covington.pipelines import ParseJob, ParseSentences, ReadSentences, Runner, WriteSentences
-from tests.pipelines.conftest import SAMPLE
+from tests.support.sample import SAMPLE
 
 SMALL = 5_000  # bytes: some twenty blocks of the corpus
 ONE = Runner(threads=1)

@@ -26,7 +26,7 @@ from covington.model.options import TrainingOptions
 from covington.pipelines.parse import ParseJob
 from covington.pipelines.runner import Runner
 from covington.pipelines.train import TrainJob
-from tests.pipelines.conftest import SAMPLE
+from tests.support.sample import SAMPLE
 
 
 @pytest.fixture

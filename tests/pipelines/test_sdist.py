@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.engines import fetch
-from tests.pipelines.conftest import SAMPLE
+from tests.support.sample import SAMPLE
 
 pytestmark = pytest.mark.slow
 

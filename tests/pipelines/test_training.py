@@ -26,7 +26,7 @@ from covington.model.options import TrainingOptions
 from covington.parsing.parser import Parser
 from covington.pipelines import Runner
 from covington.pipelines.train import TrainJob, TrainParser
-from tests.pipelines.conftest import SAMPLE
+from tests.support.sample import SAMPLE
 
 OPTIONS = TrainingOptions(epochs=4)
 ONE = Runner(threads=1)
