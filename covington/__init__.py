@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from covington.corpus.writing import write_conllu
     from covington.errors import CovingtonError, DataError, ModelError, OptionError
     from covington.parsing.parser import Parser, Statistics
+    from covington.study import oracle
 
 # name → where it lives; loaded when first asked for, so that `import covington` costs nothing
 _HOMES = {
@@ -23,6 +24,7 @@ _HOMES = {
     "OptionError": "errors",
     "Parser": "parsing.parser",
     "Statistics": "parsing.parser",
+    "oracle": "study.oracle",
     "read_conllu": "corpus.reading",
     "read_parquet": "corpus.parquet.tables",
     "read_sentences": "corpus.reading",
@@ -39,6 +41,7 @@ __all__ = [
     "Parser",
     "Statistics",
     "__version__",
+    "oracle",
     "read_conllu",
     "read_parquet",
     "read_sentences",
@@ -49,11 +52,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "oracle":
-        return importlib.import_module("covington.study.oracle")
     if name not in _HOMES:
         raise AttributeError(f"module 'covington' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"covington.{_HOMES[name]}"), name)
+    home = importlib.import_module(f"covington.{_HOMES[name]}")
+    value = home if name == "oracle" else getattr(home, name)  # a module, for people who study the algorithm
     globals()[name] = value
     return value
 

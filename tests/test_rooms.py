@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+import covington
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -69,3 +71,14 @@ def test_a_room_that_grows_too_large_is_named(tmp_path: Path) -> None:
     assert (
         complaint == f"{Path('covington/corpus')}: {rooms.MAX_FILES + 1} source files; a room has at most 14"
     )
+
+
+def test_public_names_are_where_the_documentation_has_them() -> None:
+    assert set(covington.__all__) == {
+        *("CovingtonError", "DataError", "ModelError", "OptionError"),
+        *("Parser", "Statistics", "__version__", "oracle", "token_lists"),
+        *("read_conllu", "read_parquet", "read_sentences", "write_conllu", "write_parquet"),
+    }
+    for name in covington.__all__:
+        assert getattr(covington, name) is not None
+    assert covington.oracle.loss_bounds([2, 0], [2, 0], 1, 2) == (0, 0, 0)

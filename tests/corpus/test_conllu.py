@@ -469,6 +469,6 @@ def test_slices_are_written_as_they_are() -> None:
 
 def test_tokens_as_objects() -> None:
     batch, _ = conllu.parse_bytes(GOOD.encode(), "x", 0, 1)
-    (sentence,) = covington.corpus.token_lists(batch)
+    (sentence,) = covington.token_lists(batch)
     assert sentence.metadata["sent_id"] == "one"
     assert [token["form"] for token in sentence.filter(deprel="root")] == ["go"]

@@ -582,7 +582,7 @@ def test_the_names_for_those_who_check_types_are_all_there() -> None:
         if isinstance(part, ast.ImportFrom)
         for alias in part.names
     }
-    assert imported == {name: f"covington.pipelines.{home}" for name, home in public._HOMES.items()}
+    assert imported == {name: f"covington.{home}" for name, home in public._HOMES.items()}
 
 
 def test_errors_of_a_job_can_be_sent_on() -> None:
