@@ -27,6 +27,7 @@ from covington.learning.survey import Survey, survey
 from covington.learning.training import prepare, train_epoch
 from covington.model.options import TrainingOptions
 from covington.parsing.parser import Parser
+from covington.transition.systems import make_system
 
 PRUNED = (0.1, 0.3, 1.0)
 
@@ -51,7 +52,10 @@ class Exact:
         lengths = word_counts(batch).tolist()
         return [
             self._parse(
-                Walk(program, encoded, row, self._options.monotonic, self._options.root == "explicit"), length
+                Walk(
+                    program, encoded, row, make_system(self._options.oracle, self._options.root == "explicit")
+                ),
+                length,
             )
             for row, length in enumerate(lengths)
         ]
@@ -64,7 +68,7 @@ class Exact:
         return [arcs.get(word, (0, self._found.root_label)) for word in range(1, length + 1)]
 
     def _best(self, walk: Walk) -> tuple[str, int]:
-        scores = np.zeros(self._found.classes(self._options))
+        scores = np.zeros(self._found.classes(self._options).count)
         for key in walk.features().values():
             if key in self._rows:
                 row = slice(*self._rows[key])
@@ -99,7 +103,7 @@ def measure(folder: Path, options: TrainingOptions) -> list[list[str]]:
     """Rows of the table for one treebank."""
     train, test = (_whole(folder, part) for part in ("train", "test"))
     found = survey([train])
-    weights, shard = Weights(found.classes(options)), prepare([train], options, found)
+    weights, shard = Weights(found.classes(options).count), prepare([train], options, found)
     for epoch in range(1, options.epochs + 1):
         train_epoch(weights, shard, epoch)
     gold, exact = _arcs(test), Exact(weights, options, found).parse(test)

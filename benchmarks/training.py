@@ -42,7 +42,7 @@ def train(
     found = survey(data)
     shards: list[Shard] = []
     preparing = timed(lambda: shards.append(prepare(data, chosen, found)))
-    weights = Weights(found.classes(chosen))
+    weights = Weights(found.classes(chosen).count)
     laps = [timed(partial(train_epoch, weights, shards[0], epoch)) for epoch in range(1, epochs + 1)]
     facts: dict[str, Any] = {
         "tokens": found.tokens,

@@ -356,7 +356,7 @@ class Training:
         """The weights that an epoch ended with: in memory, in a file, or those of the epoch before with its changes."""
         epoch = record["epoch"]
         if epoch == 0:
-            return Weights(self.look().classes(self.options))
+            return Weights(self.look().classes(self.options).count)
         if _resident.weights is not None and _resident.checksum == record["weights"]:
             weights, _resident.weights = _resident.weights, None
             return weights

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from covington.base.hashing cimport finish, mix
 from covington.transition.configuration cimport Configuration, label_at
+from covington.transition.system cimport Surroundings
 
 cdef enum:
     GROUPS = 14             # in the order of templates.GROUPS
@@ -102,7 +103,7 @@ cdef inline bint is_same(const Signature *one, const Signature *other) noexcept 
     )
 
 
-cdef void locate(const Configuration *c, int32_t *nodes) noexcept nogil
+cdef void locate(const Configuration *c, const Surroundings *around, int32_t *nodes) noexcept nogil
 
 
 cdef inline void load_cells(const Group *group, const Configuration *c, const int32_t *nodes, const uint64_t *values,

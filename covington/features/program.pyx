@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t
 
 from covington.base.hashing cimport hash_bytes
 from covington.transition.configuration cimport Configuration
+from covington.transition.system cimport Surroundings
 
 from covington.features import templates as tables
 from covington.errors import OptionError
@@ -94,13 +95,13 @@ def _whole_words(templates, attributes):
     return {node: there.get(frozenset(asked), "".join(sorted(asked))) for node, asked in letters.items()}
 
 
-cdef void locate(const Configuration *c, int32_t *nodes) noexcept nogil:
+cdef void locate(const Configuration *c, const Surroundings *around, int32_t *nodes) noexcept nogil:
     """The words that stand at the nodes, in the order of templates.NODES."""
-    cdef int i = c.i, j = c.j
+    cdef int i = around.left[0], j = around.right[0]
     nodes[0] = i
-    nodes[1] = i - 1 if i - 1 >= c.first else c.nobody
-    nodes[2] = i - 2 if i - 2 >= c.first else c.nobody
-    nodes[3] = i + 1
+    nodes[1] = around.left[1]
+    nodes[2] = around.left[2]
+    nodes[3] = around.after_left
     nodes[4] = head_of(c, i)
     nodes[5] = head_of(c, nodes[4])
     nodes[6] = c.left_farthest[i]
@@ -108,10 +109,10 @@ cdef void locate(const Configuration *c, int32_t *nodes) noexcept nogil:
     nodes[8] = c.right_farthest[i]
     nodes[9] = c.right_nearest[i]
     nodes[10] = j
-    nodes[11] = j + 1
-    nodes[12] = j + 2 if j + 2 <= c.n else c.nobody
-    nodes[13] = j + 3 if j + 3 <= c.n else c.nobody
-    nodes[14] = j - 1 if j - 1 >= c.first else c.nobody
+    nodes[11] = around.right[1]
+    nodes[12] = around.right[2]
+    nodes[13] = around.right[3]
+    nodes[14] = around.before_right
     nodes[15] = head_of(c, j)
     nodes[16] = head_of(c, nodes[15])
     nodes[17] = c.left_farthest[j]

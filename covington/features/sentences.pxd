@@ -7,7 +7,7 @@ cdef class Sentences:
     cdef readonly int64_t count          # sentences
     cdef readonly int64_t tokens
     cdef readonly int width              # values per word
-    cdef int64_t[::1] offsets            # [count + 1], in tokens
+    cdef readonly int64_t[::1] offsets      # [count + 1], in tokens
     cdef uint64_t[::1] values            # [(tokens + 2 * count) * width]: the root and nobody frame each sentence
     cdef const int32_t[::1] heads        # gold, by token; empty when there are no trees
     cdef const int32_t[::1] labels

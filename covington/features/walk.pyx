@@ -7,9 +7,9 @@ from covington.features.program cimport (
 )
 from covington.features.sentences cimport Sentences, length_of, values_of
 from covington.transition.configuration cimport (
-    LEFT_ARC, RIGHT_ARC, Configuration, attach, detach, find_open_words, is_repair, label_at, left_arc, no_arc,
-    release, reserve, right_arc, set_label, shift, start,
+    Configuration, attach, detach, label_at, release, reserve, set_label,
 )
+from covington.transition.system cimport CHOICE, Surroundings, System, bit
 
 from covington.features import templates as tables
 from covington.errors import OptionError
@@ -20,38 +20,31 @@ cdef class Walk:
     cdef Program program
     cdef Sentences sentences
     cdef int64_t index
-    cdef bint monotonic
+    cdef System system
     cdef Configuration c
 
-    def __cinit__(self, Program program, Sentences sentences, int64_t index, bint monotonic, bint explicit_root):
+    def __cinit__(self, Program program, Sentences sentences, int64_t index, System system):
         if not 0 <= index < sentences.count:
             raise OptionError(f"sentence {index} is not one of {sentences.count}")
         self.program = program
         self.sentences = sentences
         self.index = index
-        self.monotonic = monotonic
+        self.system = system
         reserve(&self.c, length_of(sentences, index))
-        start(&self.c, length_of(sentences, index), explicit_root)
+        system.start(&self.c, length_of(sentences, index))
 
     def __dealloc__(self):
         release(&self.c)
 
     def take(self, name, int label=-1):
         """Make a transition; OptionError where it is not allowed. Returns whether an arc was removed."""
-        cdef bint two_words = self.c.j <= self.c.n and self.c.i >= self.c.first
-        if name == "Shift" and self.c.j <= self.c.n:
-            shift(&self.c)
-            return False
-        if name == "NoArc" and two_words:
-            no_arc(&self.c)
-            return False
-        if name == "LeftArc" and two_words and self.c.i > 0:
-            if not (self.monotonic and is_repair(&self.c, LEFT_ARC)):
-                return left_arc(&self.c, label) != 0
-        if name == "RightArc" and two_words:
-            if not (self.monotonic and is_repair(&self.c, RIGHT_ARC)):
-                return right_arc(&self.c, label) != 0
-        raise OptionError(f"{name} is not allowed with the focus words {self.c.i} and {self.c.j}")
+        cdef int transition, forced = self.system.forced(&self.c)
+        if name not in self.system.transitions:
+            raise OptionError(f"{name} is not a transition of the {self.system.name} system")
+        transition = self.system.transitions.index(name)
+        if forced != transition and (forced != CHOICE or not self.system.moves(&self.c).allowed & bit(transition)):
+            raise OptionError(f"{name} is not allowed with the focus words {self.c.i} and {self.c.j}")
+        return self.system.apply(&self.c, transition, label) != 0
 
     def mark_root(self, int word, int label):
         """Hang a word from the root when all transitions are done; it keeps a label that it has."""
@@ -65,8 +58,7 @@ cdef class Walk:
         self.check_word(word)
         self.check_word(head)
         detach(&self.c, word)
-        self.c.i, self.c.j = min(word, head), max(word, head)
-        find_open_words(&self.c)
+        self.system.turn_to(&self.c, head, word)
 
     def attach(self, int word, int head, int label):
         """Add an arc without a transition; the word must have no head."""
@@ -120,11 +112,13 @@ cdef class Walk:
         cdef uint64_t cells[MOST_CELLS + 1]
         cdef uint64_t keys[MOST_TEMPLATES]
         cdef int32_t nodes[NODES]
+        cdef Surroundings around
         cdef int group, t
-        if self.c.j > self.c.n or self.c.i < self.c.first:
+        if self.system.forced(&self.c) != CHOICE:
             raise OptionError("features are for configurations with two focus words")
         found = {}
-        locate(&self.c, nodes)
+        self.system.look_around(&self.c, &around)
+        locate(&self.c, &around, nodes)
         for group in range(GROUPS):
             load_cells(&self.program.groups[group], &self.c, nodes, values_of(self.sentences, self.index),
                        self.program.width, cells)

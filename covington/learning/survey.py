@@ -17,6 +17,8 @@ from covington.features import encoding
 from covington.features.templates import template_set
 from covington.model.inventory import MOST_TAGS, TAGGED
 from covington.model.options import TrainingOptions
+from covington.transition.classes import Classes
+from covington.transition.systems import make_system
 
 _NONE: frozenset[str] = frozenset()
 MOST_LABELS = 16_000  # up to four classes each, numbered with 16 bits
@@ -80,8 +82,10 @@ class Survey:
         """Whether sentences with several roots are more than slips of the annotators, one in a hundred."""
         return sum(self.root_labels.values()) > 1.01 * self.sentences
 
-    def classes(self, options: TrainingOptions) -> int:
-        return options.classes(len(self.label_list))
+    def classes(self, options: TrainingOptions) -> Classes:
+        """The classes of the linear classifier."""
+        system = make_system(options.oracle, options.root == "explicit")
+        return Classes(system, len(self.label_list), options.own_repairs)
 
     def templates(self, options: TrainingOptions) -> list[str]:
         """The names of the templates that this data has the columns for, without those that are to be left out."""

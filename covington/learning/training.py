@@ -21,7 +21,7 @@ from covington.learning.perceptron.weights import Weights
 from covington.learning.survey import Survey
 from covington.model import file as model_file
 from covington.model.options import ACCEPT, TrainingOptions
-from covington.transition.names import ORACLES
+from covington.transition.systems import make_oracle, make_system
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ def prepare(batches: Iterable[pa.RecordBatch], options: TrainingOptions, found: 
     program = Program(found.templates(options))
     parts = [encoding.encode(batch, program.attributes, options.tag, found.label_list) for batch in batches]
     sentences = Sentences.joined(program.attributes, parts)
+    explicit_root = options.root == "explicit"
     learner = Learner(
         program,
-        len(found.label_list),
-        ORACLES.index(options.oracle),
-        options.root == "explicit",
-        options.own_repairs,
+        make_system(options.oracle, explicit_root),
+        make_oracle(options.oracle, explicit_root),
+        found.classes(options),
         options.target == "best",
         *ACCEPT[options.accept],
         options.explore,

@@ -95,10 +95,6 @@ class TrainingOptions:
         """Do arcs that replace another have classes of their own?"""
         return self.repairs == "own" and not self.monotonic
 
-    def classes(self, labels: int) -> int:
-        """Shift, NoArc, an arc to the left and to the right for every label, and for those that replace another."""
-        return 2 + 2 * labels + (2 if self.own_repairs else 0)
-
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 

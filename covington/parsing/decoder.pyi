@@ -1,23 +1,13 @@
 from typing import Any
 
-from covington.features.program import Program
-from covington.features.sentences import Sentences
-from covington.scorers.frozen import FrozenWeights
-
-COUNTS: tuple[str, ...]
+from covington.scorers.scorer import Scorer
+from covington.transition.system import System
 
 class Decoder:
-    def __init__(
-        self,
-        weights: FrozenWeights,
-        program: Program,
-        explicit_root: bool,
-        monotonic: bool,
-        root_label: int,
-    ) -> None: ...
+    def __init__(self, system: System, scorer: Scorer, root_label: int) -> None: ...
     def run(
         self,
-        sentences: Sentences,
+        sentences: Any,
         first: int,
         last: int,
         longest: int,
@@ -27,5 +17,5 @@ class Decoder:
         margins: Any = None,
         gold: Any = None,
     ) -> None: ...
-    def take_counts(self) -> dict[str, int]: ...
-    def trace(self, sentences: Sentences) -> list[tuple[int, int, int, int, int]]: ...
+    def take_counts(self) -> tuple[list[int], int, int, int]: ...
+    def trace(self, sentences: Any) -> list[tuple[int, int, int, int, int, int]]: ...

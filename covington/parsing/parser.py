@@ -27,7 +27,9 @@ from covington.model.options import TrainingOptions
 from covington.parsing.decoder import Decoder
 from covington.schemas import MOST_WORDS, PARSE
 from covington.scorers.frozen import FrozenWeights
-from covington.transition.names import TRANSITIONS
+from covington.scorers.linear import LinearScorer
+from covington.transition.classes import Classes
+from covington.transition.systems import make_system
 
 #: flags of sentences
 TOO_LONG = "too-long"  # not parsed
@@ -46,10 +48,8 @@ class Statistics:
     untagged: int = 0  # sentences without a tag that the model knows
     filled: dict[str, int] = field(default_factory=dict)  # by column: words that have something in it
     unknown: dict[str, int] = field(default_factory=dict)  # ... a tag that the model has not met
-    shift: int = 0
-    no_arc: int = 0
-    left_arc: int = 0
-    right_arc: int = 0
+    taken: dict[str, int] = field(default_factory=dict)  # by transition: how often
+    arcs: int = 0  # transitions that built an arc
     non_monotonic: int = 0  # arc transitions that took an arc away
     repairs_to_gold: int = 0  # of these, the ones that built a gold arc (when gold trees were there)
     repairs_harmful: int = 0  # ... that took a gold arc away and built a wrong one
@@ -65,7 +65,7 @@ class Statistics:
 
     @property
     def transitions(self) -> int:
-        return self.shift + self.no_arc + self.left_arc + self.right_arc
+        return sum(self.taken.values())
 
 
 def _sum(one: Any, other: Any) -> Any:
@@ -89,9 +89,9 @@ class Parser:
             self._program = Program([str(name) for name in self.metadata["templates"]])
             self._root_label = self.labels.index(self.metadata["root_label"])
             self._single_root = not self.metadata.get("many_roots", False)
-            self._weights = FrozenWeights(
-                len(self.labels), self.options.own_repairs, *(model.arrays[name] for name in ARRAYS)
-            )
+            self._system = make_system(self.options.oracle, self.options.root == "explicit")
+            classes = Classes(self._system, len(self.labels), self.options.own_repairs)
+            self._weights = FrozenWeights(classes, *(model.arrays[name] for name in ARRAYS))
             self._free_decoders: list[Decoder] = []
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelError(f"{model.path}: not a parser's model ({error})") from error
@@ -140,7 +140,7 @@ class Parser:
         labels = np.full(sentences.tokens, -1, dtype=np.int32)
         margins = np.full(sentences.tokens, np.nan, dtype=np.float32) if confidence else None
 
-        def work(span: tuple[int, int]) -> dict[str, int]:
+        def work(span: tuple[int, int]) -> tuple[list[int], int, int, int]:
             with self._decoder() as decoder:
                 decoder.run(sentences, *span, longest, one_root, heads, labels, margins, gold_heads)
                 return decoder.take_counts()
@@ -163,8 +163,14 @@ class Parser:
                 filled=found.filled,
                 unknown=found.unknown,
             )
-            for part in counts:
-                statistics.add(**part)
+            for taken, repairs, to_gold, harmful in counts:
+                statistics.add(
+                    taken=dict(zip(self._system.transitions, taken, strict=True)),
+                    arcs=sum(taken[self._system.unlabelled :]),
+                    non_monotonic=repairs,
+                    repairs_to_gold=to_gold,
+                    repairs_harmful=harmful,
+                )
         flags = _flags({TOO_LONG: too_long, UNTAGGED: untagged})
         return self._filled(batch, lengths, heads, labels, margins, too_long, flags)
 
@@ -174,15 +180,14 @@ class Parser:
         steps = []
         with self._decoder() as decoder:
             taken = decoder.trace(sentences)
-            decoder.take_counts()  # which are nobody's
-        for i, j, number, score, margin in taken:
-            arc, label = divmod(number - 2, len(self.labels))
+            decoder.take_counts()  # they are of no statistics
+        for i, j, transition, label, score, margin in taken:
             steps.append(
                 {
                     "i": i,
                     "j": j,
-                    "transition": TRANSITIONS[number if number < 2 else 2 + arc],
-                    "label": None if number < 2 else self.labels[label],
+                    "transition": self._system.transitions[transition],
+                    "label": None if label < 0 else self.labels[label],
                     "score": score * self.scale,
                     "margin": margin * self.scale,
                 }
@@ -195,13 +200,8 @@ class Parser:
         try:
             decoder = self._free_decoders.pop()
         except IndexError:
-            decoder = Decoder(
-                self._weights,
-                self._program,
-                self.options.root == "explicit",
-                self.options.monotonic,
-                self._root_label,
-            )
+            scorer = LinearScorer(self._weights, self._program, self._system, self.scale)
+            decoder = Decoder(self._system, scorer, self._root_label)
         yield decoder
         self._free_decoders.append(decoder)  # not after an error, which leaves a sentence half parsed
 

@@ -13,7 +13,7 @@ together too, because a template of few features is asked for the same ones agai
 its own bucket goes to its neighbour.
 
 A look-up has three stages, `call`, `find` and the sum of what was found: a caller who has other work to do between them
-(decoder.pyx) never waits for memory. Nothing is checked on the way: frozen.pyx has followed every row when the model was
+(linear.pyx) never waits for memory. Nothing is checked on the way: frozen.pyx has followed every row when the model was
 loaded.
 
 A column is a class that can win. A dependency is often met to one side only, and a place in every row for the other side
@@ -22,6 +22,8 @@ would be one for nothing: of the arcs to one side that no feature has a weight f
 
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
+from covington.transition.classes cimport ClassTable
+from covington.transition.system cimport MAX_TRANSITIONS
 from covington.scorers.kernels cimport Pair, SmallPair, add_small, add_sparse, match, prefetch, sum_rows
 
 cdef enum:
@@ -30,7 +32,6 @@ cdef enum:
     PAIRS = 4               # in a rare place
     NUMBERS = 256           # of templates: the low bits of a key
     NEIGHBOURS = 64         # buckets that a feature may be in, one page: no table can make a look-up long
-    TRANSITIONS = 4
     UNIT = 16               # bytes; a row begins at a multiple of it
     DENSE = 0x80000000      # set with where a dense row begins, in units; a sparse one has the place alone
     LINE = 64               # bytes in a line of the cache
@@ -70,14 +71,17 @@ cdef struct Tables:
 cdef class FrozenWeights:
     cdef char *memory
     cdef Tables tables
-    cdef readonly int labels
-    cdef readonly bint own_repairs      # do arcs that replace another have classes of their own?
+    cdef ClassTable table
     cdef const uint16_t[::1] classes    # by column
-    cdef int first_column[TRANSITIONS + 1]      # of each transition, and of repairs
+    cdef int first_column[MAX_TRANSITIONS + 2]      # of each transition, then of repairs, then the end
     cdef readonly int columns
     cdef readonly int width             # of a dense row: the columns rounded up to whole chunks
     cdef take_regions(self, const uint32_t[:, ::1] regions)
-    cdef take_classes(self, classes)
+    cdef take_classes(self, classes, sizes)
+
+    cdef inline int repair_column(self, int transition) noexcept nogil:
+        """The column of a labelled transition where it takes another arc away."""
+        return self.first_column[self.table.transitions] + transition - self.table.unlabelled
 
 
 cdef inline uint64_t bucket_of(uint64_t key, uint64_t buckets) noexcept nogil:

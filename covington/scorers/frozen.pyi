@@ -1,15 +1,15 @@
 from typing import Any
 
+from covington.transition.classes import Classes
+
 class FrozenWeights:
-    labels: int
-    own_repairs: bool
     columns: int
     width: int
     def __init__(
         self,
-        labels: int,
-        own_repairs: bool,
+        table: Classes,
         classes: Any,
+        regions: Any,
         common: Any,
         rows: Any,
         rare: Any,

@@ -5,6 +5,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from covington.scorers.kernels cimport CHUNK, allocate
+from covington.transition.classes cimport Classes
 
 import numpy as np
 
@@ -27,11 +28,10 @@ COMMON_LOAD, RARE_LOAD = 0.5, 0.6
 cdef class FrozenWeights:
     """Read-only weights, from arrays of a model file."""
 
-    def __cinit__(self, int labels, bint own_repairs, const uint16_t[::1] classes, const uint32_t[:, ::1] regions,
+    def __cinit__(self, Classes table, const uint16_t[::1] classes, const uint32_t[:, ::1] regions,
                   const uint32_t[:, ::1] common, const uint32_t[:, ::1] rows, const uint32_t[:, ::1] rare, const uint64_t[::1] gate_filter):
-        self.labels = labels
-        self.own_repairs = own_repairs
-        self.take_classes(np.array(classes))
+        self.table = table.table
+        self.take_classes(np.array(classes), table.sizes)
         for name, buckets, width in (
             ("common", common.shape[0], common.shape[1]), ("rare", rare.shape[0], rare.shape[1])
         ):
@@ -92,17 +92,17 @@ cdef class FrozenWeights:
             if region.buckets < 1 or <uint64_t>region.first + region.buckets > self.tables.common_buckets:
                 raise ModelError("the buckets of some template are not in the table")
 
-    cdef take_classes(self, classes):
+    cdef take_classes(self, classes, sizes):
         """See that every transition has its columns, in order, and that there are no others."""
-        cdef int transition
-        ends = np.cumsum([1, 1, self.labels, self.labels, 2 * self.own_repairs])
-        columns = np.searchsorted(classes, ends)
-        least = (1, 1, 1, 1, 2 * self.own_repairs)
-        if np.any(np.diff(columns, prepend=0) < least) or np.any(np.diff(classes.astype(np.int64)) < 1) or columns[4] != len(classes):
-            raise ModelError(f"columns for {len(classes)} classes do not fit {self.labels} labels")
+        cdef int place = self.table.transitions
+        columns = np.searchsorted(classes, np.cumsum(sizes))
+        least = np.ones(len(sizes), np.int64)
+        least[place] = sizes[place]     # repairs have all of theirs
+        if np.any(np.diff(columns, prepend=0) < least) or np.any(np.diff(classes.astype(np.int64)) < 1) or columns[place] != len(classes):
+            raise ModelError(f"columns for {len(classes)} classes do not fit {self.table.labels} labels")
         self.first_column[0] = 0
-        for transition in range(TRANSITIONS):
-            self.first_column[transition + 1] = columns[transition]
+        for place in range(self.table.transitions + 1):
+            self.first_column[place + 1] = columns[place]
         self.classes = classes
         self.columns = len(classes)
         self.width = width_of(self.columns)

@@ -71,7 +71,7 @@ def collect(batches: Iterable[pa.RecordBatch], options: TrainingOptions, limit: 
     found = survey(batches)
     shard = prepare(batches, options, found)
     shard.learner.recorder = recorder
-    weights = Weights(found.classes(options))
+    weights = Weights(found.classes(options).count)
     for epoch in range(1, options.epochs + 1):
         train_epoch(weights, shard, epoch)
         if recorder.count == limit:

@@ -162,7 +162,7 @@ def execute(run: Run, folder: Path) -> dict[str, Any]:
     train = [batch for file in run.treebank.train for batch in read_sentences(file, strict=True)]
     found = survey(train)
     shard = prepare(train, run.options, found)
-    weights = Weights(found.classes(run.options))
+    weights = Weights(found.classes(run.options).count)
     model = folder / f"{run.key}.model"
     curve: list[dict[str, float]] = []
     seconds = 0.0

@@ -145,7 +145,7 @@ def _analysis(counts: Sequence[Counts], statistics: Sequence[Mapping[str, Any]])
     did = sum((Statistics(**one) for one in statistics), Statistics())
     long = total.arc_length.grouped({">7": ARC_LENGTH_GROUPS[">7"]})
     return {
-        "non_monotonic": percent(did.non_monotonic, did.left_arc + did.right_arc),
+        "non_monotonic": percent(did.non_monotonic, did.arcs),
         "creating_gold": percent(did.repairs_to_gold, did.non_monotonic),
         "harmful": percent(did.repairs_harmful, did.non_monotonic),
         "precision_long": _precision(long, 0),

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from covington.errors import OptionError, SearchLimitError
 from covington.study.exact import NODE_LIMIT, search
-from covington.transition import configuration as state
 from covington.transition import costs as _costs
 from covington.transition.names import ORACLES, ROOTS, SYSTEMS, TRANSITIONS
+from covington.transition.systems.covington import Covington
 
 Heads = Sequence[int]
 
@@ -75,7 +75,8 @@ def apply(
         raise OptionError(f"system {system!r} is none of {', '.join(SYSTEMS)}")
     if j > len(heads):
         raise OptionError(f"{transition} is not allowed: the buffer is empty")
-    result = state.apply(heads, i, j, TRANSITIONS.index(transition), system == "monotonic", explicit)
+    found = Covington(system == "monotonic", explicit)
+    result = found.apply_to(heads, i, j, TRANSITIONS.index(transition))
     if result is None:
         raise OptionError(
             f"{transition} is not allowed with the focus words {i} and {j} in the {system} system"

@@ -92,24 +92,3 @@ cdef inline bint is_repair(const Configuration *c, int transition) noexcept nogi
     if transition == RIGHT_ARC:
         dependent, head = head, dependent
     return c.head[dependent] != c.nothing or is_ancestor(c.head, dependent, head)
-
-
-# The classes of the classifier are Shift, NoArc, a LeftArc and a RightArc for every label and, where repairs have
-# classes of their own, one LeftArc and one RightArc that take another arc away. A repair's label is the one that
-# scores best among the plain arcs, so a transition and its label are named by the class of the plain arc.
-
-cdef inline int arc_class(int transition, int label, int labels) noexcept nogil:
-    return 2 + (transition == RIGHT_ARC) * labels + label
-
-
-cdef inline int repair_class(int transition, int labels) noexcept nogil:
-    return 2 + 2 * labels + (transition == RIGHT_ARC)
-
-
-cdef inline int transition_of(int number, int labels) noexcept nogil:
-    """The transition that a class stands for (a plain one)."""
-    return number if number < 2 else LEFT_ARC if number < 2 + labels else RIGHT_ARC
-
-
-cdef inline int label_of(int number, int labels) noexcept nogil:
-    return (number - 2) % labels

@@ -248,34 +248,3 @@ cdef int right_arc(Configuration *c, int label) noexcept nogil:
     attach(c, c.j, c.i, label)
     no_arc(c)
     return removed
-
-
-def apply(heads, int i, int j, int transition, bint monotonic, bint explicit_root):
-    """The transition on plain lists of heads (oracle.py checks them); None where it is not allowed."""
-    cdef Configuration c
-    cdef int n = len(heads), word
-    c.memory = NULL
-    reserve(&c, n)
-    try:
-        start(&c, n, explicit_root)
-        c.i, c.j = i, j
-        for word in range(1, n + 1):
-            attach(&c, word, heads[word - 1], -1)
-        find_open_words(&c)
-        if transition == SHIFT:
-            shift(&c)
-        elif c.i < c.first:
-            return None
-        elif transition == NO_ARC:
-            no_arc(&c)
-        elif transition == LEFT_ARC:
-            if c.i == 0 or (monotonic and is_repair(&c, LEFT_ARC)):
-                return None
-            left_arc(&c, -1)
-        else:
-            if monotonic and is_repair(&c, RIGHT_ARC):
-                return None
-            right_arc(&c, -1)
-        return [c.head[word] for word in range(1, n + 1)], c.i, c.j
-    finally:
-        release(&c)

@@ -8,52 +8,40 @@ from covington.transition.cycles cimport (
     Scratch, count_cycles, hoped_head, is_lost, reaches, release_scratch, reserve_scratch, spare_stamps,
 )
 from covington.transition.configuration cimport LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, is_ancestor
+from covington.transition.gold cimport Gold, index_gold, release_gold, reserve_gold
+from covington.transition.system cimport FORBIDDEN, Costs, bit, note_best
 
 cdef enum:
     # More cycles than this cannot be told apart while training; no sentence of a treebank comes near.
     CYCLE_LIMIT = 4096
-
-
-cdef void index_gold(Gold *gold, int first) noexcept nogil:
-    """Chain the gold left dependents of each word and note how far left its gold arcs reach."""
-    cdef int word, head
-    gold.head[0] = -1
-    for word in range(gold.n + 2):
-        gold.left_dependent[word] = 0
-        gold.leftmost[word] = word
-    for word in range(1, gold.n + 1):
-        head = gold.head[word]
-        if head > word:
-            gold.next_left[word] = gold.left_dependent[head]
-            gold.left_dependent[head] = word
-            if word < gold.leftmost[head]:
-                gold.leftmost[head] = word
-        elif head >= first and head < gold.leftmost[word]:
-            gold.leftmost[word] = head
+    TRANSITIONS = 4
 
 
 cdef inline void note_gold_arcs(Costs *costs, const Gold *gold, const Focus *at) noexcept nogil:
-    costs.left_is_gold = at.i > 0 and gold.head[at.i] == at.j
-    costs.right_is_gold = gold.head[at.j] == at.i and at.i >= at.first
+    costs.gold = 0
+    if at.i > 0 and gold.head[at.i] == at.j:
+        costs.gold |= bit(LEFT_ARC)
+    if gold.head[at.j] == at.i and at.i >= at.first:
+        costs.gold |= bit(RIGHT_ARC)
 
 
-cdef inline void note_best(Costs *costs) noexcept nogil:
-    cdef int transition
-    costs.best = costs.loss[0]
-    for transition in range(1, 4):
-        if costs.loss[transition] < costs.best:
-            costs.best = costs.loss[transition]
+cdef inline bint left_is_gold(const Costs *costs) noexcept nogil:
+    return costs.gold & bit(LEFT_ARC) != 0
+
+
+cdef inline bint right_is_gold(const Costs *costs) noexcept nogil:
+    return costs.gold & bit(RIGHT_ARC) != 0
 
 
 cdef void static_costs(Costs *costs, const Gold *gold, const Focus *at) noexcept nogil:
     """One right transition: the gold arc, else NoArc while j has a gold arc further left, else Shift."""
     cdef int transition
     note_gold_arcs(costs, gold, at)
-    for transition in range(4):
+    for transition in range(TRANSITIONS):
         costs.loss[transition] = FORBIDDEN
-    if costs.left_is_gold:
+    if left_is_gold(costs):
         costs.loss[<int>LEFT_ARC] = 0
-    elif costs.right_is_gold:
+    elif right_is_gold(costs):
         costs.loss[<int>RIGHT_ARC] = 0
     elif gold.leftmost[at.j] < at.i:
         costs.loss[<int>NO_ARC] = 0
@@ -108,9 +96,9 @@ cdef void monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, Scrat
     cdef bint j_is_free = at.head[j] == at.nothing
     cdef bint i_is_free = i > 0 and at.head[i] == at.nothing
     note_gold_arcs(costs, gold, at)
-    pair_lost = (costs.left_is_gold and i_is_free) + (costs.right_is_gold and j_is_free)
+    pair_lost = (left_is_gold(costs) and i_is_free) + (right_is_gold(costs) and j_is_free)
 
-    loss = costs.right_is_gold and j_is_free
+    loss = right_is_gold(costs) and j_is_free
     if gold.head[j] < i and gold.head[j] >= at.first and j_is_free:
         loss += 1
     word = gold.left_dependent[j]
@@ -123,26 +111,26 @@ cdef void monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, Scrat
 
     costs.loss[<int>LEFT_ARC] = FORBIDDEN
     if i_is_free and not is_ancestor(at.head, i, j):
-        loss = costs.right_is_gold and j_is_free
-        if not costs.left_is_gold:
+        loss = right_is_gold(costs) and j_is_free
+        if not left_is_gold(costs):
             loss += hope_of(gold, at, i, i - 1, j)
         costs.loss[<int>LEFT_ARC] = loss
 
     costs.loss[<int>RIGHT_ARC] = FORBIDDEN
     if j_is_free and not is_ancestor(at.head, j, i):
-        loss = costs.left_is_gold and i_is_free
-        if not costs.right_is_gold:
+        loss = left_is_gold(costs) and i_is_free
+        if not right_is_gold(costs):
             loss += hope_of(gold, at, j, i - 1, j)
         costs.loss[<int>RIGHT_ARC] = loss
 
-    if at.wrong > 0:
+    if at.wrong:
         costs.loss[<int>SHIFT] += functional_cycles(gold, at, 0, 0, j, j + 1, scratch)
         costs.loss[<int>NO_ARC] += functional_cycles(gold, at, 0, 0, i - 1, j, scratch)
-    if costs.loss[<int>LEFT_ARC] != FORBIDDEN and (at.wrong > 0 or not costs.left_is_gold):
+    if costs.loss[<int>LEFT_ARC] != FORBIDDEN and (at.wrong or not left_is_gold(costs)):
         costs.loss[<int>LEFT_ARC] += functional_cycles(gold, at, i, j, i - 1, j, scratch)
-    if costs.loss[<int>RIGHT_ARC] != FORBIDDEN and (at.wrong > 0 or not costs.right_is_gold):
+    if costs.loss[<int>RIGHT_ARC] != FORBIDDEN and (at.wrong or not right_is_gold(costs)):
         costs.loss[<int>RIGHT_ARC] += functional_cycles(gold, at, j, i, i - 1, j, scratch)
-    note_best(costs)
+    note_best(costs, TRANSITIONS)
 
 
 # ---- non-monotonic: Algorithm 2 -------------------------------------------------------------------
@@ -182,12 +170,12 @@ cdef void non_monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, i
     Unless it is to be complete, the bound of a transition that cannot be optimal may come out too low.
     """
     cdef int i = at.i, j = at.j, word, transition, dependent, head
-    cdef int32_t loss, lower[4]
+    cdef int32_t loss, lower[TRANSITIONS]
     cdef int32_t lost_left, lost_right
     cdef bint cycles_now
     note_gold_arcs(costs, gold, at)
-    lost_left = costs.left_is_gold and at.head[i] != j
-    lost_right = costs.right_is_gold and at.head[j] != i
+    lost_left = left_is_gold(costs) and at.head[i] != j
+    lost_right = right_is_gold(costs) and at.head[j] != i
 
     loss = lost_right
     if gold.head[j] < i and gold.head[j] >= at.first and at.head[j] != gold.head[j]:
@@ -203,76 +191,68 @@ cdef void non_monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, i
     costs.loss[<int>LEFT_ARC] = FORBIDDEN
     if i > 0:
         loss = lost_right
-        if not costs.left_is_gold:
+        if not left_is_gold(costs):
             loss += cost_of_removal(gold, at, i, True)
         if at.head[j] != at.nothing and is_ancestor(at.head, i, j):
             loss += cost_of_removal(gold, at, j, False)
         costs.loss[<int>LEFT_ARC] = loss
 
     loss = lost_left
-    if not costs.right_is_gold:
+    if not right_is_gold(costs):
         loss += cost_of_removal(gold, at, j, True)
     if i > 0 and at.head[i] != at.nothing and is_ancestor(at.head, j, i):
         loss += cost_of_removal(gold, at, i, False)
     costs.loss[<int>RIGHT_ARC] = loss
-    note_best(costs)
+    note_best(costs, TRANSITIONS)
     if oracle == LOWER:
         return
 
     # Shift, NoArc and gold arcs make no cycle, they only undo some; a new wrong arc can make one.
     memcpy(lower, costs.loss, sizeof(lower))
-    cycles_now = at.wrong > 0 and count_cycles(gold.n, at.head, gold.head, i, j, False, 1, scratch) > 0
+    cycles_now = at.wrong and count_cycles(gold.n, at.head, gold.head, i, j, False, 1, scratch) > 0
     if cycles_now:
-        for transition in range(4):
+        for transition in range(TRANSITIONS):
             if costs.loss[transition] != FORBIDDEN:
                 costs.loss[transition] += <int32_t>cycles_after(gold, at, transition, oracle, CYCLE_LIMIT, scratch)
     else:
-        for transition in range(2, 4):
+        for transition in range(LEFT_ARC, TRANSITIONS):
             if lower[transition] == FORBIDDEN or (lower[transition] > costs.best and not complete):
                 continue            # it cannot win, with or without cycles
             dependent, head = (i, j) if transition == LEFT_ARC else (j, i)
-            if (costs.left_is_gold if transition == LEFT_ARC else costs.right_is_gold) or head < 1:
+            if (left_is_gold(costs) if transition == LEFT_ARC else right_is_gold(costs)) or head < 1:
                 continue
             if reaches(at.head, gold.head, i - 1, j, head, dependent, scratch):
                 costs.loss[transition] += <int32_t>cycles_after(gold, at, transition, oracle, CYCLE_LIMIT, scratch)
-    note_best(costs)
+    note_best(costs, TRANSITIONS)
 
 
 # ---- for people who study the algorithm -----------------------------------------------------------
 
 cdef class _Case:
-    """One configuration and gold tree, copied from Python sequences that oracle.py has checked."""
+    """One configuration and gold tree, copied from Python sequences that have been checked."""
     cdef Gold gold
     cdef Focus at
     cdef Scratch scratch
-    cdef int32_t *memory
     cdef int32_t *head
 
     def __cinit__(self, heads, gold, int i, int j, bint explicit_root):
         cdef int n = len(gold), word
-        cdef size_t places = n + 2
-        self.memory = <int32_t *>calloc(6 * places, sizeof(int32_t))
-        if self.memory == NULL:
+        self.head = <int32_t *>calloc(n + 2, sizeof(int32_t))
+        if self.head == NULL:
             raise MemoryError()
-        self.head = self.memory
-        self.gold.n = n
-        self.gold.head = self.memory + places
-        self.gold.label = self.memory + 2 * places
-        self.gold.left_dependent = self.memory + 3 * places
-        self.gold.next_left = self.memory + 4 * places
-        self.gold.leftmost = self.memory + 5 * places
-        self.at = Focus(self.head, i, j, 0 if explicit_root else 1, -1 if explicit_root else 0, 0)
+        reserve_gold(&self.gold, n)
+        reserve_scratch(&self.scratch, n)
+        self.at = Focus(self.head, i, j, 0 if explicit_root else 1, -1 if explicit_root else 0, False)
         self.head[0] = self.at.nothing
         for word in range(1, n + 1):
             self.head[word] = heads[word - 1]
             self.gold.head[word] = gold[word - 1]
-            if self.head[word] != self.at.nothing and self.head[word] != self.gold.head[word]:
-                self.at.wrong += 1
+            self.at.wrong |= self.head[word] != self.at.nothing and self.head[word] != self.gold.head[word]
         index_gold(&self.gold, self.at.first)
-        reserve_scratch(&self.scratch, n)
 
     def __dealloc__(self):
-        free(self.memory)
+        free(self.head)
+        release_gold(&self.gold)
         release_scratch(&self.scratch)
 
 
@@ -319,4 +299,4 @@ def transition_costs(heads, gold, int i, int j, bint explicit_root, int oracle):
         monotonic_costs(&costs, &case.gold, &case.at, &case.scratch)
     else:
         non_monotonic_costs(&costs, &case.gold, &case.at, oracle, True, &case.scratch)
-    return [None if loss == FORBIDDEN else loss for loss in costs.loss]
+    return [None if costs.loss[transition] == FORBIDDEN else costs.loss[transition] for transition in range(TRANSITIONS)]

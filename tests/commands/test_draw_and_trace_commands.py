@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             oracle=oracle, templates="paper", accept="all", target="best", repairs="shared"
         )
         found = survey([gold])
-        weights = Weights(found.classes(options))
+        weights = Weights(found.classes(options).count)
         shard = prepare([gold], options, found)
         for epoch in (1, 2, 3):
             train_epoch(weights, shard, epoch)

@@ -16,6 +16,7 @@ from covington.features import encoding, templates
 from covington.features.program import Program
 from covington.features.sentences import Sentences
 from covington.features.walk import Walk
+from covington.transition.systems.covington import Covington
 from tests.support import reference_features as twin
 from tests.support.batches import batch, sentence
 from tests.support.reference import Configuration, Root, Transition, TransitionSystem, focus
@@ -59,7 +60,7 @@ def check_walk(
 ) -> None:
     """From the beginning to the end; two features have the same key exactly if the twin writes them the same way."""
     length = len(forms)
-    walk = Walk(PROGRAM, encoded(forms, tags), 0, system.monotonic, system.root == "explicit")
+    walk = Walk(PROGRAM, encoded(forms, tags), 0, Covington(system.monotonic, system.root == "explicit"))
     c = system.initial(length)
     while not system.is_terminal(c):
         name = choose(system.permissible(c))
@@ -117,7 +118,7 @@ def in_table_order(found: dict[str, int]) -> list[tuple[str, int]]:
 
 
 def test_transitions_that_are_not_allowed() -> None:
-    walk = Walk(PROGRAM, encoded(["a", "b"], ["X", "Y"]), 0, True, True)
+    walk = Walk(PROGRAM, encoded(["a", "b"], ["X", "Y"]), 0, Covington(True, True))
     for name in ("LeftArc", "Reduce"):
         with pytest.raises(OptionError):
             walk.take(name, 0)

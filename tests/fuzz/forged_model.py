@@ -31,7 +31,7 @@ def seeds() -> list[bytes]:
         TrainingOptions(templates="rich", root="explicit", repairs="shared"),
     ):
         found = survey([_SENTENCES])
-        weights, shard = Weights(found.classes(options)), prepare([_SENTENCES], options, found)
+        weights, shard = Weights(found.classes(options).count), prepare([_SENTENCES], options, found)
         train_epoch(weights, shard, 1)
         freeze(weights, options, found, _FILE, prune=0.5)
         files.append(_FILE.read_bytes())

@@ -95,7 +95,7 @@ def walk_together(sentences: list[Words], options: TrainingOptions) -> None:
     )
     found = survey([data])
     assert sorted(found.label_list) == LABELS
-    shard, weights = prepare([data], options, found), Weights(found.classes(options))
+    shard, weights = prepare([data], options, found), Weights(found.classes(options).count)
     perceptron = Perceptron(
         found.label_list,
         options.oracle,
@@ -138,7 +138,7 @@ def random_batch(count: int, longest: int) -> pa.RecordBatch:
 def test_a_learner_serves_one_thread_at_a_time() -> None:
     data, options = random_batch(300, 12), TrainingOptions(templates="paper")
     found = survey([data])
-    shard, alone = prepare([data], options, found), Weights(found.classes(options))
+    shard, alone = prepare([data], options, found), Weights(found.classes(options).count)
     train_epoch(alone, shard, 1)
     others = [Weights(alone.classes) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
@@ -154,7 +154,7 @@ def test_parts_are_joined_as_if_they_had_been_one() -> None:
     parts = [data.slice(0, 11), data.slice(11, 0), data.slice(11, 1), data.slice(12)]
     learnt = []
     for batches in ([data], parts):
-        weights = Weights(found.classes(options))
+        weights = Weights(found.classes(options).count)
         train_epoch(weights, prepare(batches, options, found), 1)
         learnt.append(weights.arrays())
     assert all(np.array_equal(value, learnt[1][name]) for name, value in learnt[0].items())
@@ -176,7 +176,7 @@ def shard(words):
 options, data = TrainingOptions(templates="paper", epochs=1), [shard(300), shard(60_000)]
 found = survey(data)
 short, long = (training.prepare([one], options, found) for one in data)
-weights = Weights(found.classes(options))
+weights = Weights(found.classes(options).count)
 short.learner.epoch(weights, short.sentences, 1, 0)
 size = int(re.search(r"VmSize:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
 resource.setrlimit(resource.RLIMIT_AS, (size + (200 << 20), -1))

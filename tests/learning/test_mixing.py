@@ -50,7 +50,7 @@ def table(arrays: dict[str, Array]) -> tuple[dict[tuple[int, int], int], dict[tu
 
 def test_weights_survive_a_file(tmp_path: Path) -> None:
     options, found = TrainingOptions(epochs=2), survey([SAMPLE])
-    weights = Weights(found.classes(options))
+    weights = Weights(found.classes(options).count)
     train_epoch(weights, prepare([SAMPLE], options, found), 1)
     freeze(weights, options, found, tmp_path / "model")
     save_weights(weights, tmp_path / "weights")
@@ -90,8 +90,8 @@ def test_a_table_of_many_rows_survives_a_file_and_a_copy(tmp_path: Path) -> None
 def test_mixing_one_part_changes_nothing(by: str) -> None:
     options, found = TrainingOptions(epochs=3), survey([SAMPLE])
     shard = prepare([SAMPLE], options, found)
-    plain = Weights(found.classes(options))
-    mixed = Weights(found.classes(options))
+    plain = Weights(found.classes(options).count)
+    mixed = Weights(found.classes(options).count)
     part = None
     for epoch in (1, 2, 3):
         train_epoch(plain, shard, epoch)
@@ -109,7 +109,7 @@ def test_mixing_adds_what_shards_have_changed_by_its_rule_and_sums_their_sums(by
     options, found = TrainingOptions(epochs=3), survey([SAMPLE])
     shards = [prepare([SAMPLE.slice(first, 9)], options, found) for first in (0, 9, 18)]
     shards.append(prepare([SAMPLE.slice(0, 0)], options, found))  # learns nothing
-    mixed = Weights(found.classes(options))
+    mixed = Weights(found.classes(options).count)
     weights: Counter[tuple[int, int]] = Counter()
     sums: Counter[tuple[int, int]] = Counter()
     steps = 0
@@ -162,7 +162,7 @@ def test_changes_have_what_was_updated_and_nothing_else() -> None:
     """Also a weight that came back to what it was: it was another one for some of the steps."""
     options, found = TrainingOptions(epochs=2), survey([SAMPLE])
     shard = prepare([SAMPLE], options, found)
-    before = Weights(found.classes(options))
+    before = Weights(found.classes(options).count)
     train_epoch(before, shard, 1)  # so that the copy is of a table with updates of its own
     part = before.for_a_shard()
     assert part.changes()["keys"].tolist() == []

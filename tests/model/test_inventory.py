@@ -107,7 +107,7 @@ def test_what_has_too_many_values_has_no_tags(monkeypatch: pytest.MonkeyPatch) -
 def test_a_model_says_what_it_reads(tmp_path: Path) -> None:
     one, other = (batch(sentence("a b", [2, 0], upos=upos)) for upos in ("X NOUN", "NOUN VERB"))
     options, found = TrainingOptions(epochs=1), survey([one, other])
-    freeze(Weights(found.classes(options)), options, found, tmp_path / "model")
+    freeze(Weights(found.classes(options).count), options, found, tmp_path / "model")
     model = read(tmp_path / "model")
     assert model.metadata["columns"] == ["upos"]
     assert model.metadata["tags"] == {"upos": ["NOUN", "VERB", "X"]}

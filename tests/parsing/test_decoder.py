@@ -21,6 +21,9 @@ from covington.model import file as model_file
 from covington.model.options import TrainingOptions
 from covington.parsing.decoder import Decoder
 from covington.parsing.parser import Parser, Statistics
+from covington.scorers.linear import LinearScorer
+from covington.transition.names import TRANSITIONS
+from covington.transition.systems.covington import Covington
 from tests.learning.test_learner import random_sentences
 from tests.support.batches import batch, sentence
 from tests.support.reference import Root, Transition, TransitionSystem, heads_in
@@ -66,7 +69,7 @@ def greedy(
     """
     labels, (forms, _, gold, _) = found.label_list, SENTENCES[index]
     length = len(forms)
-    walk = Walk(PROGRAM, ENCODED, index, system.monotonic, system.root == "explicit")
+    walk = Walk(PROGRAM, ENCODED, index, Covington(system.monotonic, system.root == "explicit"))
     c, counts = system.initial(length), Counter[str]()
     while not system.is_terminal(c):
         best = Transition("Shift")
@@ -163,7 +166,7 @@ def test_classes_without_weights_score_nothing(tmp_path: Path) -> None:
 
 
 def trained(options: TrainingOptions, found: Survey) -> Weights:
-    shard, weights = prepare([TRAINING], options, found), Weights(found.classes(options))
+    shard, weights = prepare([TRAINING], options, found), Weights(found.classes(options).count)
     for epoch in range(1, 4):
         train_epoch(weights, shard, epoch)
     return weights
@@ -195,8 +198,8 @@ def check_twin_agrees(weights: Weights, options: TrainingOptions, found: Survey,
             label is None or (head == 0 and word != only)
             for word, (head, label) in enumerate(zip(heads, labels, strict=True), 1)
         ]
-    assert (statistics.shift, statistics.no_arc) == (total["Shift"], total["NoArc"])
-    assert (statistics.left_arc, statistics.right_arc) == (total["LeftArc"], total["RightArc"])
+    assert statistics.taken == {name: total[name] for name in TRANSITIONS}
+    assert statistics.arcs == total["LeftArc"] + total["RightArc"]
     for name in ("non_monotonic", "repairs_to_gold", "repairs_harmful"):
         assert getattr(statistics, name) == total[name]
 
@@ -207,7 +210,8 @@ def test_a_memo_that_is_always_full_changes_nothing(tmp_path: Path, places: int)
     freeze(trained(options, found), options, found, tmp_path / "model")
     parser = Parser.load(tmp_path / "model")
     expected = parser.parse(UNSEEN, confidence=True)
-    small = Decoder(parser._weights, parser._program, False, False, parser._root_label, places)
+    scorer = LinearScorer(parser._weights, parser._program, parser._system, parser.scale, places)
+    small = Decoder(parser._system, scorer, parser._root_label)
     parser._free_decoders[:] = [small]
     assert parser.parse(UNSEEN, confidence=True).equals(expected)
     assert parser.parse(UNSEEN, confidence=True).equals(expected)
@@ -217,7 +221,7 @@ def test_a_memo_that_is_always_full_changes_nothing(tmp_path: Path, places: int)
 def test_no_sum_can_leave_16_bits(tmp_path: Path) -> None:
     """The largest weights of all templates, added up for one class, fit, however large they have grown."""
     options, found = TrainingOptions(templates="paper", epochs=1), survey([TRAINING])
-    shard, weights = prepare([TRAINING], options, found), Weights(found.classes(options))
+    shard, weights = prepare([TRAINING], options, found), Weights(found.classes(options).count)
     train_epoch(weights, shard, 1)
     arrays = weights.arrays()
     random = np.random.default_rng(3)

@@ -32,7 +32,7 @@ SAMPLE = pa.Table.from_batches(list(covington.read_conllu(models.sample()))).com
 
 def train(path: Path, options: TrainingOptions) -> Weights:
     found = survey([SAMPLE])
-    shard, weights = prepare([SAMPLE], options, found), Weights(found.classes(options))
+    shard, weights = prepare([SAMPLE], options, found), Weights(found.classes(options).count)
     for epoch in range(1, options.epochs + 1):
         train_epoch(weights, shard, epoch)
     freeze(weights, options, found, path)
@@ -61,7 +61,7 @@ def test_two_tags_can_be_one(tmp_path: Path) -> None:
     fine.append({**sentence("a b", [0, 1], upos="X X"), "xpos": ["out", "in"]})
     options, data = TrainingOptions(templates="paper", tag="upos+xpos", epochs=5), batch(*fine)
     found = survey([data])
-    shard, weights = prepare([data], options, found), Weights(found.classes(options))
+    shard, weights = prepare([data], options, found), Weights(found.classes(options).count)
     for epoch in range(1, 6):
         train_epoch(weights, shard, epoch)
     freeze(weights, options, found, tmp_path / "model")
@@ -102,7 +102,7 @@ def test_it_learns_what_it_was_shown(parser: Parser) -> None:
     assert (gold == found).mean() > 0.9
     parser.parse(SAMPLE, gold=True, statistics=statistics)
     assert (statistics.sentences, statistics.tokens) == (SAMPLE.num_rows, len(gold))
-    assert statistics.shift == statistics.tokens  # every word is shifted once
+    assert statistics.taken["Shift"] == statistics.tokens  # every word is shifted once
     assert statistics.repairs_to_gold + statistics.repairs_harmful <= statistics.non_monotonic
 
 
@@ -110,7 +110,8 @@ def test_what_a_trace_does_is_not_counted(parser: Parser) -> None:
     statistics = Statistics()
     assert parser.trace(SAMPLE)
     parser.parse(SAMPLE.slice(0, 0), statistics=statistics)
-    assert dataclasses.replace(statistics, filled={}, unknown={}) == Statistics()
+    assert dataclasses.replace(statistics, filled={}, unknown={}, taken={}) == Statistics()
+    assert statistics.transitions == 0
 
 
 def test_alone_in_a_batch_and_on_many_threads(parser: Parser) -> None:

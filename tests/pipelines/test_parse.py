@@ -219,7 +219,7 @@ def test_counters_are_those_of_the_summary(
     wanted |= {
         "non_monotonic": summary["statistics"]["non_monotonic"],
         "transitions": sum(
-            summary["statistics"][name] for name in ("shift", "no_arc", "left_arc", "right_arc")
+            summary["statistics"]["taken"][name] for name in ("Shift", "NoArc", "LeftArc", "RightArc")
         ),
     }
     assert {name: found[name] for name in wanted} == wanted

@@ -45,7 +45,7 @@ def serial(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The model of the core's own loop."""
     batches = list(read_all((SAMPLE,)))
     found = survey(batches)
-    weights = Weights(found.classes(OPTIONS))
+    weights = Weights(found.classes(OPTIONS).count)
     shard = training.prepare(batches, OPTIONS, found)
     for epoch in range(1, OPTIONS.epochs + 1):
         training.train_epoch(weights, shard, epoch)

@@ -10,6 +10,8 @@ import pytest
 
 from covington.errors import ModelError
 from covington.scorers.frozen import FrozenWeights, lay_out, make_filter
+from covington.transition.classes import Classes
+from covington.transition.systems.covington import Covington
 
 LABELS = 200  # so that there are columns whose number needs more than a byte
 COLUMNS = 2 + 2 * LABELS
@@ -60,7 +62,9 @@ def laid_out(features: Features) -> dict[str, np.ndarray]:
 def frozen(tables: dict[str, np.ndarray]) -> FrozenWeights:
     classes = np.arange(COLUMNS, dtype=np.uint16)
     no_gates = make_filter(np.zeros(0, np.uint64))
-    return FrozenWeights(LABELS, False, classes, *(tables[name] for name in ARRAYS), no_gates)
+    return FrozenWeights(
+        Classes(Covington(False, False), LABELS, False), classes, *(tables[name] for name in ARRAYS), no_gates
+    )
 
 
 def check(features: Features, others: Iterable[int] = ()) -> None:

@@ -16,6 +16,7 @@ from covington.model import file as model_file
 from covington.model.inventory import columns_read, tags_met
 from covington.model.options import TrainingOptions
 from covington.scorers.frozen import lay_out, make_filter
+from covington.transition.classes import Classes
 
 NUMBER_BITS = np.uint64(0xFF)  # of a key: which template it is of
 
@@ -38,7 +39,7 @@ def freeze(
     average[np.abs(average) < prune] = 0.0
     scale = _scale(arrays, average, weights.classes, len(templates))
     rounded = np.rint(average / scale).astype(np.int16)
-    columns = _columns(arrays["classes"][rounded != 0], weights.classes, len(found.label_list))
+    columns = _columns(arrays["classes"][rounded != 0], found.classes(options))
     column_of = np.searchsorted(columns, np.arange(weights.classes)).astype(np.uint16)
     frozen = lay_out(len(columns), arrays["keys"], arrays["ends"], column_of[arrays["classes"]], rounded)
     frozen["classes"] = columns
@@ -69,14 +70,15 @@ def _rows(arrays: Mapping[str, Any]) -> Any:
     return np.repeat(np.arange(len(arrays["keys"])), np.diff(arrays["ends"], prepend=0))
 
 
-def _columns(weighted: Any, classes: int, labels: int) -> Any:
-    """The classes that have a place in a row: all but those arcs that no feature says anything about.
+def _columns(weighted: Any, classes: Classes) -> Any:
+    """The classes that have a column: all but those arcs that no feature says anything about.
 
-    These always score 0. So the first of them stands for all, for each direction: no other could win.
+    These always score 0. So the first of them stands for all, for each transition: no other could win.
     """
-    kept = np.ones(classes, bool)
-    for first in (2, 2 + labels):
-        silent = np.setdiff1d(np.arange(first, first + labels), weighted)
+    kept = np.ones(classes.count, bool)
+    ends = np.cumsum(classes.sizes[:-1])
+    for first, end in zip(ends - classes.sizes[:-1], ends, strict=True):
+        silent = np.setdiff1d(np.arange(first, end), weighted)
         kept[silent[1:]] = False
     return np.nonzero(kept)[0].astype(np.uint16)
 

@@ -9,10 +9,6 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from covington.transition.costs cimport (
-    MONOTONIC, STATIC, Costs, Focus, Gold, index_gold, monotonic_costs, non_monotonic_costs, static_costs,
-)
-from covington.transition.cycles cimport Scratch, is_lost, release_scratch, reserve_scratch
 from covington.features.program cimport (
     FIRST_OPEN, GROUPS, LEFT_WORD, MOST_CELLS, MOST_KEYS, MOST_TEMPLATES, NODES, PAIR, RIGHT_WORD, Group, Program,
     Signature, is_same, load_cells, locate, make_key, make_keys, make_ungated_keys, signature_of,
@@ -21,10 +17,10 @@ from covington.base.hashing cimport SEED, finish, mix
 from covington.scorers.kernels cimport count_equal, prefetch
 from covington.transition.recording cimport Recorder
 from covington.features.sentences cimport Sentences, length_of, values_of
-from covington.transition.configuration cimport (
-    LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, arc_class, is_repair, label_of, left_arc, no_arc, release,
-    repair_class, reserve, right_arc, shift, start, transition_of,
-)
+from covington.transition.classes cimport Classes, ClassTable, class_of, label_of, repair_class, transition_of
+from covington.transition.configuration cimport Configuration, release, reserve
+from covington.transition.gold cimport Gold, index_gold, release_gold, reserve_gold
+from covington.transition.system cimport CHOICE, FINAL, MAX_TRANSITIONS, Arc, Costs, Moves, Oracle, Surroundings, System, bit
 from covington.learning.perceptron.weights cimport UNIT, Change, Weights
 
 from covington.errors import ModelError
@@ -38,11 +34,11 @@ cdef inline uint64_t draw(uint64_t *state) noexcept nogil:
     return finish(mix(SEED, state[0]))
 
 
-# By Transition: the best way to take it, named by a plain class, or -1; its score; the class that the score is of.
+# By transition: the best way to take it, named by a plain class, or -1; its score; the class that the score is of.
 cdef struct Choice:
-    int64_t score[4]
-    int number[4]
-    int scored[4]
+    int64_t score[MAX_TRANSITIONS]
+    int number[MAX_TRANSITIONS]
+    int scored[MAX_TRANSITIONS]
 
 
 cdef enum:
@@ -59,10 +55,9 @@ cdef struct Kept:
 cdef class Learner:
     """Everything an epoch needs that is not weights or sentences."""
     cdef Program program
-    cdef int labels
-    cdef int oracle
-    cdef bint explicit_root
-    cdef bint own_repairs           # do arcs that replace another have classes of their own?
+    cdef System system
+    cdef Oracle oracle
+    cdef ClassTable table
     cdef bint towards_best          # is the target of an update the best-scoring optimal transition?
     cdef bint guesses               # are premature guesses accepted?
     cdef bint idle_repairs          # are wrong arcs accepted that replace another arc?
@@ -70,10 +65,8 @@ cdef class Learner:
     cdef int explore_from
     cdef uint64_t seed
     cdef Configuration c
-    cdef Scratch scratch
     cdef Gold gold
-    cdef int32_t *gold_memory
-    cdef int gold_room
+    cdef int room                   # words that the kept parts have room for
     cdef int64_t *scores
     cdef int classes
     cdef int64_t sentence           # counts the sentences, over all epochs
@@ -87,22 +80,21 @@ cdef class Learner:
     cdef uint64_t right_keys[MOST_KEYS]
     cdef public Recorder recorder   # writes down the configurations that are met, if there is one
 
-    def __cinit__(self, Program program, int labels, int oracle, bint explicit_root, bint own_repairs,
-                  bint towards_best, bint guesses, bint idle_repairs, double explore, int explore_from, uint64_t seed):
+    def __cinit__(self, Program program, System system, Oracle oracle, Classes classes, bint towards_best, bint guesses,
+                  bint idle_repairs, double explore, int explore_from, uint64_t seed):
         cdef int group
         self.program = program
-        self.labels = labels
+        self.system = system
         self.oracle = oracle
-        self.explicit_root = explicit_root
+        self.table = classes.table
+        self.classes = classes.count
         self.towards_best = towards_best
         self.guesses = guesses
         self.idle_repairs = idle_repairs
         self.explore = explore
         self.explore_from = explore_from
         self.seed = seed
-        self.gold_room = -1
-        self.classes = 2 + 2 * labels + 2 * own_repairs
-        self.own_repairs = own_repairs
+        self.room = -1
         for group in range(LEFT_WORD, RIGHT_WORD):
             self.left_width += program.groups[group].templates
         self.scores = <int64_t *>calloc((1 + PARTS) * self.classes, sizeof(int64_t))
@@ -112,8 +104,7 @@ cdef class Learner:
 
     def __dealloc__(self):
         release(&self.c)
-        release_scratch(&self.scratch)
-        free(self.gold_memory)
+        release_gold(&self.gold)
         free(self.scores)
         free(self.left_kept)
         free(self.left_scores)
@@ -125,29 +116,22 @@ cdef class Learner:
         cdef int64_t base = sentences.offsets[index]
         cdef size_t places
         reserve(&self.c, n)
-        reserve_scratch(&self.scratch, n)
-        if n > self.gold_room:
+        reserve_gold(&self.gold, n)
+        self.oracle.prepare(n)
+        if n > self.room:
             places = <size_t>n + <size_t>n // 2 + 66
-            self.gold_room = -1         # until there is room again
-            free(self.gold_memory)
+            self.room = -1              # until there is room again
             free(self.left_kept)
             free(self.left_scores)
             free(self.left_keys)
-            self.gold_memory = <int32_t *>calloc(5 * places, sizeof(int32_t))
             self.left_kept = <Kept *>calloc(places, sizeof(Kept))
             self.left_scores = <int64_t *>malloc(PARTS * places * self.classes * sizeof(int64_t))
             self.left_keys = <uint64_t *>malloc(places * (self.left_width + 1) * sizeof(uint64_t))
-            if self.gold_memory == NULL or self.left_kept == NULL or self.left_scores == NULL or self.left_keys == NULL:
+            if self.left_kept == NULL or self.left_scores == NULL or self.left_keys == NULL:
                 with gil:
                     raise MemoryError()
-            self.gold_room = <int>places - 2
-            self.gold.head = self.gold_memory
-            self.gold.label = self.gold_memory + places
-            self.gold.left_dependent = self.gold_memory + 2 * places
-            self.gold.next_left = self.gold_memory + 3 * places
-            self.gold.leftmost = self.gold_memory + 4 * places
-        start(&self.c, n, self.explicit_root)
-        self.gold.n = n
+            self.room = <int>places - 2
+        self.system.start(&self.c, n)
         for word in range(1, n + 1):
             self.gold.head[word] = sentences.heads[base + word - 1]
             self.gold.label[word] = sentences.labels[base + word - 1]
@@ -203,7 +187,9 @@ cdef class Learner:
         cdef uint64_t gates[MOST_TEMPLATES]
         cdef const Group *pair = &self.program.groups[PAIR]
         cdef int word = self.c.i, group, count = 0, gate, template
-        locate(&self.c, self.nodes)
+        cdef Surroundings around
+        self.system.look_around(&self.c, &around)
+        locate(&self.c, &around, self.nodes)
         load_cells(pair, &self.c, self.nodes, values, self.program.width, cells)
         for gate in range(pair.gates):
             gates[gate] = make_key(pair, cells, pair.gate[gate])
@@ -233,7 +219,7 @@ cdef class Learner:
         """One update: towards the wanted transition and label, away from the predicted ones."""
         cdef uint64_t keys[MOST_KEYS]
         cdef Change changes[4]
-        cdef int group, word, count = 0, changed = 0, transition = transition_of(wanted, self.labels)
+        cdef int group, word, count = 0, changed = 0, transition = transition_of(&self.table, wanted)
         cdef int up = self.scored(choice, wanted), down = self.scored(choice, predicted)
         for group in range(GROUPS):
             count += self.make_keys(values, group, keys + count)
@@ -254,68 +240,61 @@ cdef class Learner:
 
     cdef inline int scored(self, const Choice *choice, int number) noexcept nogil:
         """The class whose score decides about a transition with its label."""
-        cdef int transition = transition_of(number, self.labels)
+        cdef int transition = transition_of(&self.table, number)
         return number if choice.scored[transition] == choice.number[transition] else choice.scored[transition]
 
-    cdef void choose(self, Choice *choice) noexcept nogil:
-        """The best label for each transition; arcs that the system forbids have none."""
+    cdef void choose(self, Choice *choice, const Moves *moves) noexcept nogil:
+        """The best label for each transition; those that the system forbids have none."""
         cdef int label, first, best, transition
         cdef const int64_t *scores = self.scores
-        for transition in range(2):
-            choice.number[transition] = choice.scored[transition] = transition
-            choice.score[transition] = scores[transition]
-        for transition in range(2, 4):
-            best = first = arc_class(transition, 0, self.labels)
-            for label in range(1, self.labels):
-                if scores[first + label] > scores[best]:
-                    best = first + label
+        for transition in range(self.table.transitions):
+            best = first = class_of(&self.table, transition, 0)
+            if transition >= self.table.unlabelled:
+                for label in range(1, self.table.labels):
+                    if scores[first + label] > scores[best]:
+                        best = first + label
             choice.number[transition] = choice.scored[transition] = best
-            if (self.oracle <= MONOTONIC or self.own_repairs) and is_repair(&self.c, transition):
-                if self.oracle <= MONOTONIC:
-                    choice.number[transition] = -1
-                else:
-                    choice.scored[transition] = repair_class(transition, self.labels)
+            if self.table.own_repairs and moves.repairs & bit(transition):
+                choice.scored[transition] = repair_class(&self.table, transition)
             choice.score[transition] = scores[choice.scored[transition]]
-        if self.c.i == 0:
-            choice.number[<int>LEFT_ARC] = -1
+            if not moves.allowed & bit(transition):
+                choice.number[transition] = -1
 
     cdef bint is_welcome(self, int dependent) noexcept nogil:
         """May an optimal wrong arc to this word be taken without an update?"""
-        cdef int head = self.gold.head[dependent]
         if self.c.head[dependent] != self.c.nothing:
             return self.idle_repairs
-        if head < self.c.first:             # an arc from the implicit root stands until another takes its place
+        if self.gold.head[dependent] < self.c.first:    # an arc from the implicit root stands until another takes its place
             return self.guesses
-        return self.guesses or is_lost(head, dependent, self.c.i - 1, self.c.j)
+        return self.guesses or self.oracle.is_last_chance(&self.gold, &self.c, dependent)
 
     cdef int accepted(self, const Choice *choice, const Costs *costs, int transition) noexcept nogil:
         """The class that names how an optimal transition may be taken, or -1.
 
         A gold arc must carry its gold label; a wrong arc that costs nothing may carry any.
         """
+        cdef Arc arc
         if costs.loss[transition] != costs.best or choice.number[transition] < 0:
             return -1
-        if transition == LEFT_ARC and costs.left_is_gold:
-            return arc_class(LEFT_ARC, self.gold.label[self.c.i], self.labels)
-        if transition == RIGHT_ARC and costs.right_is_gold:
-            return arc_class(RIGHT_ARC, self.gold.label[self.c.j], self.labels)
-        if transition >= LEFT_ARC and not self.is_welcome(self.c.i if transition == LEFT_ARC else self.c.j):
-            return -1
-        return choice.number[transition]
+        if transition < self.table.unlabelled:
+            return choice.number[transition]
+        arc = self.system.arc(&self.c, transition)
+        if costs.gold & bit(transition):
+            return class_of(&self.table, transition, self.gold.label[arc.dependent])
+        return choice.number[transition] if self.is_welcome(arc.dependent) else -1
 
     cdef int target(self, const Choice *choice, const Costs *costs) noexcept nogil:
         """The class that names what an update moves towards, or -1."""
         cdef int transition, number, best = -1
         cdef int64_t score, highest = 0
         if not self.towards_best:
-            if costs.left_is_gold and self.accepted(choice, costs, LEFT_ARC) >= 0:
-                return self.accepted(choice, costs, LEFT_ARC)
-            if costs.right_is_gold and self.accepted(choice, costs, RIGHT_ARC) >= 0:
-                return self.accepted(choice, costs, RIGHT_ARC)
-            for transition in range(2):
+            for transition in range(self.table.unlabelled, self.table.transitions):
+                if costs.gold & bit(transition) and self.accepted(choice, costs, transition) >= 0:
+                    return self.accepted(choice, costs, transition)
+            for transition in range(self.table.unlabelled):
                 if costs.loss[transition] == costs.best:
                     return transition
-        for transition in range(4):
+        for transition in range(self.table.transitions):
             number = self.accepted(choice, costs, transition)
             if number < 0:
                 continue
@@ -324,51 +303,34 @@ cdef class Learner:
                 best, highest = number, score
         return best
 
-    cdef int take(self, int number) noexcept nogil:
-        """Apply a class; returns by how much the number of wrong arcs changes."""
-        cdef int i = self.c.i, j = self.c.j
-        cdef int before = self.is_wrong(i) + self.is_wrong(j)
-        if number == 0:
+    cdef void take(self, int transition, int label) noexcept nogil:
+        """Make a transition; what is kept of the right focus word is of no use for another."""
+        cdef int right = self.c.j
+        self.system.apply(&self.c, transition, label)
+        if self.c.j != right:
             memset(&self.right_kept, 0, sizeof(Kept))
-            shift(&self.c)
-        elif number == 1:
-            no_arc(&self.c)
-        elif transition_of(number, self.labels) == LEFT_ARC:
-            left_arc(&self.c, label_of(number, self.labels))
-        else:
-            right_arc(&self.c, label_of(number, self.labels))
-        return self.is_wrong(i) + self.is_wrong(j) - before
-
-    cdef inline int is_wrong(self, int word) noexcept nogil:
-        return (
-            word > 0 and self.c.head[word] != self.c.nothing and self.c.head[word] != self.gold.head[word]
-        )
 
     cdef int learn(self, Weights weights, const uint64_t *values, bint exploring, uint64_t *random) except -1 nogil:
         """Parse one sentence and correct the weights on the way; returns the number of updates."""
         cdef Costs costs
         cdef Choice choice
-        cdef Focus at
-        cdef int wrong = 0, updates = 0, transition, predicted, wanted, number
-        while self.c.j <= self.c.n:
+        cdef Moves moves
+        cdef int forced = self.system.forced(&self.c), updates = 0, transition, predicted, wanted, number
+        while forced != FINAL:
             if self.recorder is not None:
                 self.recorder.note(&self.c)
-            if self.c.i < self.c.first:
-                self.take(0)        # nothing else is possible, so there is nothing to learn
+            if forced != CHOICE:
+                self.take(forced, -1)       # nothing else is possible, so there is nothing to learn
+                forced = self.system.forced(&self.c)
                 continue
             self.score(weights, values)
-            self.choose(&choice)
-            predicted = SHIFT
-            for transition in range(1, 4):
-                if choice.number[transition] >= 0 and choice.score[transition] > choice.score[predicted]:
+            moves = self.system.moves(&self.c)
+            self.choose(&choice, &moves)
+            predicted = -1
+            for transition in range(self.table.transitions):
+                if choice.number[transition] >= 0 and (predicted < 0 or choice.score[transition] > choice.score[predicted]):
                     predicted = transition
-            at = Focus(self.c.head, self.c.i, self.c.j, self.c.first, self.c.nothing, wrong)
-            if self.oracle == STATIC:
-                static_costs(&costs, &self.gold, &at)
-            elif self.oracle == MONOTONIC:
-                monotonic_costs(&costs, &self.gold, &at, &self.scratch)
-            else:
-                non_monotonic_costs(&costs, &self.gold, &at, self.oracle, False, &self.scratch)
+            self.oracle.costs(&costs, &self.gold, &self.c, False)
             weights.steps += 1
             number = choice.number[predicted]
             if self.accepted(&choice, &costs, predicted) != number:
@@ -378,7 +340,8 @@ cdef class Learner:
                     updates += 1
                     if not (exploring and (draw(random) >> 11) * (1.0 / 9007199254740992.0) < self.explore):
                         number = wanted
-            wrong += self.take(number)
+            self.take(transition_of(&self.table, number), label_of(&self.table, number))
+            forced = self.system.forced(&self.c)
         return updates
 
     def epoch(self, Weights weights, Sentences sentences, int epoch, int shard):
@@ -386,7 +349,7 @@ cdef class Learner:
         cdef int64_t[::1] order = np.arange(sentences.count, dtype=np.int64)
         cdef int64_t index, other, swapped, updates = 0
         cdef uint64_t random = finish(mix(mix(mix(SEED, self.seed), epoch), shard))
-        cdef bint exploring = self.oracle != STATIC and epoch >= self.explore_from
+        cdef bint exploring = self.oracle.explores and epoch >= self.explore_from
         if weights.classes != self.classes:
             raise ModelError(f"weights of {weights.classes} classes do not fit a learner of {self.classes}")
         with nogil:

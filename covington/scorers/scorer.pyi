@@ -1,0 +1,4 @@
+class Scorer:
+    labels: int
+    scale: float
+    def load(self, sentences: object) -> None: ...
