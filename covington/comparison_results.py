@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from covington import significance
-from covington.comparison import Run, System
+from covington.comparison import System
+from covington.comparison_run import Run
 from covington.evaluation import (
     ARC_LENGTH_GROUPS,
     GOLD,
