@@ -3,7 +3,7 @@
     python -m covington.pipelines.parse INPUT... -o FOLDER [--model MODEL] [Beam options]
 
 is the same as `covington parse`. A job that was killed and is started again with the same command goes
-on where it stopped.
+on where it stopped; one that is finished does nothing and reports what it has made.
 """
 
 from __future__ import annotations
@@ -25,27 +25,33 @@ from covington.listing import is_local, keep_apart, real
 from covington.pipelines.blocks import BLOCK_BYTES
 from covington.pipelines.model import Model
 from covington.pipelines.runner import LOCAL, Runner
-from covington.pipelines.shards import Report
+from covington.pipelines.shards import EarlierReport, Report
 from covington.pipelines.storage import (
     InputFile,
     absolute,
     check_output,
+    exists,
     files_in,
     join,
     read_json,
     remove,
+    remove_folder,
     write_json,
 )
 from covington.pipelines.transforms import ParseSentences, ReadSentences, WriteSentences
 from covington.pipelines.work import (
     DEFAULTS,
     FORMATS,
+    JOB,
     SEEN_BY_ALL,
+    SUMMARY,
     WORK,
     ParseOptions,
     check_job,
     close_folder,
     done_shards,
+    finished_report,
+    first_reject,
     is_ours,
     name_job,
     read_mark,
@@ -73,7 +79,10 @@ class ParseJob:
         check_output(self.folder)
 
     def run(self, runner: Runner = LOCAL, progress: Progress | None = None) -> Report:
-        """Parse all there is; the report that comes back adds up, or an error is raised."""
+        """Parse all there is; the report that comes back adds up, or an error is raised.
+
+        Of a job that is finished, without `overwrite`, it is an EarlierReport, and nothing is parsed.
+        """
         runner.check()
         if self.format not in FORMATS:
             raise OptionError(f"the format must be one of {', '.join(FORMATS)}, not {self.format}")
@@ -81,7 +90,10 @@ class ParseJob:
         reading = ReadSentences(self.inputs, self.block_bytes, strict=self.strict)
         reading.files = self._without_own(reading.files)
         keep_apart([file.name for file in reading.files], [self.folder])
-        job, done = self._begin(self._description(model, reading))
+        description = self._description(model, reading)
+        if (earlier := self._finished(description)) is not None:
+            return earlier
+        job, done = self._begin(description)
         if self.strict:  # what was rejected is read again, to end with it
             done = {number: report for number, report in done.items() if not report.rejects}
         reading.skip = frozenset(done)
@@ -125,26 +137,44 @@ class ParseJob:
             "block_bytes": self.block_bytes,
         }
 
+    def _finished(self, description: dict[str, object]) -> EarlierReport | None:
+        """The report of an earlier run of this job that has made all there is to make."""
+        if self.overwrite or not self._is_same(description):
+            return None
+        report = finished_report(self.folder)
+        if report is None:
+            return None
+        if self.strict and report.rejects:
+            raise first_reject(self.folder)
+        remove_folder(join(self.folder, WORK))  # it is still there if that run was killed at its very end
+        return EarlierReport(**vars(report))
+
+    def _is_same(self, description: dict[str, object]) -> bool:
+        """Whether the folder was begun by a run of this job."""
+        return bool(read_json(join(self.folder, JOB)) == description)
+
     def _begin(self, description: dict[str, object]) -> tuple[str, dict[int, Report]]:
         """Make the folder ready; returns the name of the job, and the shards that an earlier run of it has done."""
         if is_local(self.folder) and Path(self.folder).is_file():
             raise OptionError(f"{self.folder} is a file, so it cannot be the folder for the output")
-        begun = join(self.folder, WORK, "begun.json")
-        earlier = read_json(begun)
-        if earlier is not None and earlier == description | {"job": earlier.get("job")}:
-            name_job(self.folder, earlier["job"])
-            return earlier["job"], done_shards(self.folder)
+        begun, summary, work = (join(self.folder, name) for name in (JOB, SUMMARY, WORK))
+        is_finished = exists(summary)
+        if self._is_same(description) and not (is_finished and self.overwrite):
+            named = read_json(join(work, "job.json"))  # of workers that may still be writing their last shard
+            job = named["job"] if named else secrets.token_hex(8)
+            name_job(self.folder, job)
+            return job, done_shards(self.folder)
         present = files_in(self.folder)
         if present and not self.overwrite:
-            state = (
-                "holds a job that was not finished, with other inputs or options"
-                if earlier
-                else "is not empty"
-            )
+            state = "is not empty"
+            if begun in present:
+                kind = "the results of a job" if is_finished else "a job that was not finished,"
+                state = f"holds {kind} with other inputs or options"
             raise OptionError(f"{self.folder} {state}; --overwrite replaces what is there")
+        remove([summary])  # first, for it says that all the others are there
         remove([path for path in present if is_ours(path, self.folder)])
         job = secrets.token_hex(8)
-        write_json(begun, description | {"job": job})
+        write_json(begun, description, work)
         name_job(self.folder, job)
         return job, {}
 
