@@ -32,7 +32,7 @@ from apache_beam.options.pipeline_options_validator import PipelineOptionsValida
 from covington import errors
 from covington.errors import CovingtonError, JobError, OptionError, WorkerLostError
 from covington.machine import cores
-from covington.signals import StoppedError, briefly, keeping_ctrl_c, number_of, terminal_closed
+from covington.signals import StoppedError, briefly, keeping_ctrl_c, number_of, received, terminal_closed
 
 # Beam's own DirectRunner tries Prism first, a binary that it fetches from the network; these names
 # mean the runner inside this process instead, which is the one that reads --direct_* options.
@@ -147,6 +147,8 @@ class Runner:
                 else:
                     _run(pipeline, self._is_elsewhere)
         except Exception as error:
+            if (number := received()) is not None:
+                raise StoppedError(number) from None
             if _STOPPED.search(str(error)):
                 raise KeyboardInterrupt from None  # in a worker that is a thread of this process
             if self.verbose:
