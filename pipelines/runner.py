@@ -23,6 +23,7 @@ from typing import Any, TextIO, cast
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
     DirectOptions,
+    JobServerOptions,
     PipelineOptions,
     StandardOptions,
     WorkerOptions,
@@ -32,6 +33,7 @@ from apache_beam.options.pipeline_options_validator import PipelineOptionsValida
 from covington import errors
 from covington.errors import CovingtonError, JobError, OptionError, WorkerLostError
 from covington.machine import cores
+from covington.pipelines import ends_with_parent
 from covington.signals import StoppedError, briefly, keeping_ctrl_c, number_of, received, terminal_closed
 
 # Beam's own DirectRunner tries Prism first, a binary that it fetches from the network; these names
@@ -133,6 +135,8 @@ class Runner:
             logging.basicConfig(level=logging.INFO)
             logging.getLogger("apache_beam").setLevel(logging.INFO)
         options = self.options
+        if not self.is_local:
+            _tie_job_server(options)
         if not self.verbose:
             # the Java engines read this option too, and know no level above ERROR
             level = "CRITICAL" if self.is_local else "ERROR"
@@ -194,6 +198,19 @@ def _run(pipeline: beam.Pipeline, is_elsewhere: bool = False) -> None:
         raise StoppedError(number_of(error), goes_on) from None
     if state is not None and state != "DONE":
         raise JobError(f"the job ended in the state {state}")
+
+
+def _tie_job_server(options: PipelineOptions) -> None:
+    """Have a job server in Java, if Beam starts one, end with this process, also where this process is killed.
+
+    Beam makes its command of the launcher, the properties and the jar, in this order.
+    """
+    if not hasattr(os, "setsid"):
+        return
+    server = options.view_as(JobServerOptions)
+    tied = [os.fspath(ends_with_parent.__file__), str(os.getpid()), server.job_server_java_launcher]
+    server.job_server_jvm_properties = [*tied, *server.job_server_jvm_properties]
+    server.job_server_java_launcher = sys.executable
 
 
 def _run_watched(pipeline: beam.Pipeline) -> None:

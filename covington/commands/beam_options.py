@@ -76,6 +76,7 @@ def _end(message: str, code: int, clean_up: Callable[[], object]) -> NoReturn:
         with contextlib.suppress(OSError):
             clean_up()
             print(f"covington: {message}", file=sys.stderr, flush=True)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what Beam complains of while it ends is of no use
         briefly(atexit._run_exitfuncs)
     finally:
         os._exit(code)

@@ -16,12 +16,13 @@ from typing import Any
 
 import apache_beam as beam
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.worker import statesampler
 from apache_beam.runners.worker.sdk_worker import SdkHarness
 
 from covington import signals
 from covington.errors import JobError, OptionError
-from covington.pipelines import runner
+from covington.pipelines import ends_with_parent, runner
 from covington.pipelines.runner import Runner
 from covington.signals import StoppedError
 
@@ -132,6 +133,67 @@ def test_what_beam_itself_refuses_is_one_sentence(flags: tuple[str, ...], messag
     with pytest.raises(OptionError, match=message) as caught:
         Runner(flags).check()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["FlinkRunner", "SparkRunner"])
+def test_beam_starts_its_job_server_by_the_launcher_and_the_properties_of_the_options(
+    name: str, tmp_path: Path
+) -> None:
+    """What `_tie_job_server` relies on."""
+    jar = tmp_path / "server.jar"
+    jar.touch()
+    kind = name.removesuffix("Runner").lower()
+    given = ("--job_server_java_launcher=/opt/java", "--job_server_jvm_property=-Xmx1g")
+    options = PipelineOptions([f"--{kind}_job_server_jar={jar}", *given])
+    runner._tie_job_server(options)
+    server = beam.runners.runner.create_runner(name).default_job_server(options)._job_server
+    command, _ = server.subprocess_cmd_and_endpoint()
+    script = [sys.executable, ends_with_parent.__file__, str(os.getpid()), "/opt/java", "-Xmx1g"]
+    assert command[: len(script)] == script
+    at = command.index("-jar")
+    assert command[at + 1] == str(jar)
+    assert all(word.startswith("-") for word in command[len(script) : at])
+
+
+PARENT = """
+import os, subprocess, sys
+from covington.pipelines import ends_with_parent
+script = [sys.executable, ends_with_parent.__file__, str(os.getpid())]
+print("ready", flush=True)
+sys.exit(subprocess.run([*script, *sys.argv[1:]]).returncode)
+"""
+CHILD = """
+import os, signal, sys, time
+for name in sys.argv[1:]:
+    signal.signal(getattr(signal, name), signal.SIG_IGN)
+print(os.getpid(), flush=True)
+time.sleep(600)
+"""
+
+
+def _is_there(process: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+@pytest.mark.parametrize("ignored", [[], ["SIGTERM", "SIGINT"]])
+def test_a_program_that_is_tied_ends_with_its_parent(ignored: list[str]) -> None:
+    call = [sys.executable, "-c", PARENT, sys.executable, "-c", CHILD, *ignored]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None and parent.stderr is not None
+        assert parent.stdout.readline() == "ready\n"
+        child = int(parent.stdout.readline())
+        assert _is_there(child)
+        parent.kill()
+        assert parent.stderr.read() == ""  # read to the end: nobody has it open any longer
+    assert not _is_there(child)
+
+
+def test_a_program_that_is_tied_ends_as_it_wants() -> None:
+    call = [sys.executable, "-c", PARENT, "sh", "-c"]
+    assert subprocess.run([*call, "exit 7"], stdout=subprocess.DEVNULL, check=False).returncode == 7
+    assert subprocess.run([*call, "kill -9 $$"], stdout=subprocess.DEVNULL, check=False).returncode == 137
 
 
 def test_the_logs_of_others_go_on() -> None:
