@@ -110,12 +110,65 @@ def test_the_job_server_that_the_command_has_started_ends_with_it(
     wait_until(lambda: not name_of(server[0]), "the end of the job server", 20)
 
 
+SUBMITTED = ["own job server", "job server", "one jar"]
+
+
+@pytest.mark.parametrize("submitted", SUBMITTED)
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)], ids=str
+)
+def test_a_job_on_the_cluster_is_cancelled_with_the_command(
+    number: signal.Signals,
+    submitted: str,
+    jobs: Jobs,
+    flink: Engine,
+    job_server: str,
+    cluster: Cluster,
+    tmp_path: Path,
+) -> None:
+    """However it was submitted; Flink itself says that it has ended."""
+    before = cluster.jobs()
+    options = ["--runner", "FlinkRunner", cluster.master, "--parallelism", "1", *cluster.external]
+    if submitted == "job server":
+        options += ["--job_endpoint", job_server]
+    else:
+        options += ["--flink_job_server_jar", str(flink.job_server_jar)]
+    if submitted == "one jar":
+        options += ["--flink_submit_uber_jar"]
+    with started(jobs, tmp_path, *options) as command:
+        [job] = cluster.jobs().keys() - before.keys()
+        assert cluster.jobs()[job] == "RUNNING"
+        command.send_signal(number)
+        assert command.stderr is not None
+        assert command.stderr.read() == "covington: stopped\n"
+    assert command.returncode == 128 + number
+    assert cluster.jobs() == before | {job: "CANCELED"}
+
+
+def test_a_job_that_cannot_be_cancelled_is_said_to_go_on(
+    jobs: Jobs, job_server: str, cluster: Cluster, worker_pool: str, tmp_path: Path
+) -> None:
+    """Where nobody knows Flink's address: the job runs inside a job server that somebody else has started."""
+    workers = ("--environment_type=EXTERNAL", f"--environment_config={worker_pool}")
+    options = ("--runner=FlinkRunner", f"--job_endpoint={job_server}", "--flink_master=[local]", *workers)
+    with started(jobs, tmp_path, *options, "--parallelism=1") as command:
+        command.send_signal(signal.SIGTERM)
+        assert command.stderr is not None
+        told = command.stderr.read()
+    assert (command.returncode, "may go on where it runs" in told) == (128 + signal.SIGTERM, True)
+
+
 @contextlib.contextmanager
 def started(jobs: Jobs, folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     """The command, with enough to do, when its first shard is done."""
     big = folder / "big.conllu"
     big.write_bytes(Path(SAMPLE).read_bytes() * 5000)  # 91 MB
-    call = [sys.executable, "-m", "covington", "parse", str(big), "-o", str(folder / "out")]
+    # where this process ignores Ctrl-C, as one in the background does, the command must heed it all the same
+    heeding = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        " from covington.cli import main; sys.exit(main())"
+    )
+    call = [sys.executable, "-c", heeding, "parse", str(big), "-o", str(folder / "out")]
     call += ["--model", jobs.model, *options]
     with subprocess.Popen(call, stderr=subprocess.PIPE, text=True) as command:
         try:
