@@ -1,6 +1,7 @@
 """The parse pipeline: a corpus to a folder of shards, on one machine or many.
 
-A job that was killed and is started again with the same options resumes where it stopped.
+A job that was killed and is started again with the same options resumes where it stopped; one that is finished does
+nothing and reports what it has made.
 """
 
 from __future__ import annotations
@@ -20,16 +21,20 @@ from covington._version import __version__
 from covington.base.progress import Progress
 from covington.engine.blocks import BLOCK_BYTES
 from covington.engine.model import Model
-from covington.engine.shards import Report
+from covington.engine.shards import EarlierReport, Report
 from covington.engine.work import (
     DEFAULTS,
     FORMATS,
+    JOB,
     SEEN_BY_ALL,
+    SUMMARY,
     WORK,
     ParseOptions,
     check_job,
     close_folder,
     done_shards,
+    finished_report,
+    first_reject,
     is_ours,
     name_job,
     read_mark,
@@ -40,10 +45,12 @@ from covington.files.storage import (
     InputFile,
     absolute,
     check_output,
+    exists,
     files_in,
     join,
     read_json,
     remove,
+    remove_folder,
     write_json,
 )
 from covington.pipelines.runner import LOCAL, Runner
@@ -70,7 +77,10 @@ class ParseJob:
         check_output(self.folder)
 
     def run(self, runner: Runner = LOCAL, progress: Progress | None = None) -> Report:
-        """Parse all there is; the report that comes back adds up, or an error is raised."""
+        """Parse all there is; the report that comes back adds up, or an error is raised.
+
+        Of a job that is finished, without `overwrite`, it is an EarlierReport, and nothing is parsed.
+        """
         runner.check()
         if self.format not in FORMATS:
             raise OptionError(f"the format must be one of {', '.join(FORMATS)}, not {self.format}")
@@ -78,7 +88,10 @@ class ParseJob:
         reading = ReadSentences(self.inputs, self.block_bytes, strict=self.strict)
         reading.files = self._without_own(reading.files)
         keep_apart([file.name for file in reading.files], [self.folder])
-        job, done = self._begin(self._description(model, reading))
+        description = self._description(model, reading)
+        if (earlier := self._finished(description)) is not None:
+            return earlier
+        job, done = self._begin(description)
         if self.strict:  # what was rejected is read again, to end with it
             done = {number: report for number, report in done.items() if not report.rejects}
         reading.skip = frozenset(done)
@@ -122,26 +135,44 @@ class ParseJob:
             "block_bytes": self.block_bytes,
         }
 
+    def _finished(self, description: dict[str, object]) -> EarlierReport | None:
+        """The report of an earlier run of this job that has made all there is to make."""
+        if self.overwrite or not self._is_same(description):
+            return None
+        report = finished_report(self.folder)
+        if report is None:
+            return None
+        if self.strict and report.rejects:
+            raise first_reject(self.folder)
+        remove_folder(join(self.folder, WORK))  # it is still there if that run was killed at its very end
+        return EarlierReport(**vars(report))
+
+    def _is_same(self, description: dict[str, object]) -> bool:
+        """Whether the folder was begun by a run of this job."""
+        return bool(read_json(join(self.folder, JOB)) == description)
+
     def _begin(self, description: dict[str, object]) -> tuple[str, dict[int, Report]]:
         """Make the folder ready; returns the name of the job, and the shards that an earlier run of it has done."""
         if is_local(self.folder) and Path(self.folder).is_file():
             raise OptionError(f"{self.folder} is a file, so it cannot be the folder for the output")
-        begun = join(self.folder, WORK, "begun.json")
-        earlier = read_json(begun)
-        if earlier is not None and earlier == description | {"job": earlier.get("job")}:
-            name_job(self.folder, earlier["job"])
-            return earlier["job"], done_shards(self.folder)
+        begun, summary, work = (join(self.folder, name) for name in (JOB, SUMMARY, WORK))
+        is_finished = exists(summary)
+        if self._is_same(description) and not (is_finished and self.overwrite):
+            named = read_json(join(work, "job.json"))  # of workers that may still be writing their last shard
+            job = named["job"] if named else secrets.token_hex(8)
+            name_job(self.folder, job)
+            return job, done_shards(self.folder)
         present = files_in(self.folder)
         if present and not self.overwrite:
-            state = (
-                "holds a job that was not finished, with other inputs or options"
-                if earlier
-                else "is not empty"
-            )
+            state = "is not empty"
+            if begun in present:
+                kind = "the results of a job" if is_finished else "a job that was not finished,"
+                state = f"holds {kind} with other inputs or options"
             raise OptionError(f"{self.folder} {state}; --overwrite replaces what is there")
+        remove([summary])  # first, for it says that all the others are there
         remove([path for path in present if is_ours(path, self.folder)])
         job = secrets.token_hex(8)
-        write_json(begun, description | {"job": job})
+        write_json(begun, description, work)
         name_job(self.folder, job)
         return job, {}
 

@@ -23,6 +23,7 @@ from typing import Any, TextIO, cast
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
     DirectOptions,
+    JobServerOptions,
     PipelineOptions,
     StandardOptions,
     WorkerOptions,
@@ -31,8 +32,10 @@ from apache_beam.options.pipeline_options_validator import PipelineOptionsValida
 
 from covington import errors
 from covington.base.machine import cores
-from covington.base.signals import StoppedError, briefly, keeping_ctrl_c, number_of, terminal_closed
+from covington.base.signals import StoppedError, keeping_ctrl_c, number_of, received, terminal_closed
 from covington.errors import CovingtonError, JobError, OptionError, WorkerLostError
+from covington.pipelines import ends_with_parent
+from covington.pipelines.ending import ending
 
 # Beam's own DirectRunner tries Prism first, a binary that it fetches from the network; these names
 # mean the runner inside this process instead, which is the one that reads --direct_* options.
@@ -133,10 +136,15 @@ class Runner:
             logging.basicConfig(level=logging.INFO)
             logging.getLogger("apache_beam").setLevel(logging.INFO)
         options = self.options
+        if not self.is_local:
+            _tie_job_server(options)
         if not self.verbose:
             # the Java engines read this option too, and know no level above ERROR
             level = "CRITICAL" if self.is_local else "ERROR"
             options.view_as(WorkerOptions).default_sdk_harness_log_level = level
+        end = (
+            ending(options) if self._is_elsewhere else None
+        )  # before the pipeline makes a copy of the options
         pipeline = beam.Pipeline(runner=_local_runner(options) if self.is_local else None, options=options)
         build(pipeline)
         mode = options.view_as(DirectOptions).direct_running_mode
@@ -145,8 +153,10 @@ class Runner:
                 if self.is_local and mode == "multi_processing":
                     _run_watched(pipeline)
                 else:
-                    _run(pipeline, self._is_elsewhere)
+                    _run(pipeline, end)
         except Exception as error:
+            if (number := received()) is not None:
+                raise StoppedError(number) from None
             if _STOPPED.search(str(error)):
                 raise KeyboardInterrupt from None  # in a worker that is a thread of this process
             if self.verbose:
@@ -179,19 +189,35 @@ def understood(error: BaseException) -> CovingtonError:
     return JobError(f"the job failed: {plain} (-v shows the whole story)")
 
 
-def _run(pipeline: beam.Pipeline, is_elsewhere: bool = False) -> None:
-    with keeping_ctrl_c() if is_elsewhere else contextlib.nullcontext():
-        result = pipeline.run()
+def _run(pipeline: beam.Pipeline, end: Callable[[Any], bool] | None = None) -> None:
+    """Run to the end; a job that runs elsewhere is ended with the command, by what is given for that."""
+    result = None
     try:
+        with keeping_ctrl_c() if end is not None else contextlib.nullcontext():
+            result = pipeline.run()
         state = result.wait_until_finish()
     except KeyboardInterrupt as error:
-        if not is_elsewhere:
+        if end is None:
             raise
-        # a job on a cluster needs no terminal
-        goes_on = terminal_closed(error) or not briefly(result.cancel)
+        goes_on = True
+        with contextlib.suppress(KeyboardInterrupt):  # once more
+            goes_on = terminal_closed(error) or not end(result)  # a job on a cluster needs no terminal
         raise StoppedError(number_of(error), goes_on) from None
     if state is not None and state != "DONE":
         raise JobError(f"the job ended in the state {state}")
+
+
+def _tie_job_server(options: PipelineOptions) -> None:
+    """Have a job server in Java, if Beam starts one, end with this process, also where this process is killed.
+
+    Beam makes its command of the launcher, the properties and the jar, in this order.
+    """
+    if not hasattr(os, "setsid"):
+        return
+    server = options.view_as(JobServerOptions)
+    tied = [os.fspath(ends_with_parent.__file__), str(os.getpid()), server.job_server_java_launcher]
+    server.job_server_jvm_properties = [*tied, *server.job_server_jvm_properties]
+    server.job_server_java_launcher = sys.executable
 
 
 def _run_watched(pipeline: beam.Pipeline) -> None:

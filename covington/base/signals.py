@@ -10,6 +10,7 @@ from types import FrameType
 
 _PATIENCE = 10.0  # seconds
 _ALSO = ("SIGTERM", "SIGHUP")  # by name: not every system has both
+_received: list[int] = []
 
 
 class StoppedError(KeyboardInterrupt):
@@ -27,6 +28,7 @@ def stopping() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # others cannot have handlers
         numbers = []
     ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    _received.clear()
     for number in ours:
         signal.signal(number, _stop)
     try:
@@ -34,6 +36,11 @@ def stopping() -> Iterator[None]:
     finally:
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
+
+
+def received() -> int | None:
+    """The signal that has raised StoppedError; where that was in the middle of a bundle, Beam gives it another name."""
+    return _received[-1] if _received else None
 
 
 def exit_code(error: KeyboardInterrupt) -> int:
@@ -79,4 +86,5 @@ def briefly(work: Callable[[], object]) -> bool:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
+    _received.append(number)
     raise StoppedError(number)

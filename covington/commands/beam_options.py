@@ -67,7 +67,11 @@ def finished(job: Callable[[], Result], clean_up: Callable[[], object] = lambda:
         _end(str(error), 1, clean_up)
     except KeyboardInterrupt as error:
         goes_on = isinstance(error, StoppedError) and error.goes_on
-        _end(f"stopped{', but the job may go on where it runs' * goes_on}", exit_code(error), clean_up)
+        _end(
+            f"stopped{', but the job may go on where it runs: cancel it there' * goes_on}",
+            exit_code(error),
+            clean_up,
+        )
 
 
 def _end(message: str, code: int, clean_up: Callable[[], object]) -> NoReturn:
@@ -76,6 +80,7 @@ def _end(message: str, code: int, clean_up: Callable[[], object]) -> NoReturn:
         with contextlib.suppress(OSError):
             clean_up()
             print(f"covington: {message}", file=sys.stderr, flush=True)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what Beam complains of while it ends is of no use
         briefly(atexit._run_exitfuncs)
     finally:
         os._exit(code)

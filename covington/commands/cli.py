@@ -14,10 +14,11 @@ from pathlib import Path
 
 from covington import models
 from covington._version import __version__
+from covington.base.progress import many
 from covington.base.signals import exit_code, stopping
 from covington.base.text import printable
 from covington.errors import CovingtonError, DataError, OptionError
-from covington.files.listing import is_local, keep_apart, local_files, real
+from covington.files.listing import is_local, keep_apart, local_files, passed_over, real
 
 # name → the line shown by `covington --help`; the module is covington.commands.<name>, loaded when called
 COMMANDS = {
@@ -42,6 +43,14 @@ ELSEWHERE = ("parse", "train", "evaluate")
 
 # arguments that name files, in all commands
 READ = ("input", "inputs", "gold", "system", "treebank", "dev")  # of compare, a system is no file
+SHOWN = 5  # kinds of files that were passed over
+FOLDERS = (
+    "input",
+    "inputs",
+    "gold",
+    "system",
+    "dev",
+)  # of these, any that is a folder stands for all its files
 WRITTEN = ("json", "html", "markdown", "rejects")  # besides the output
 
 
@@ -123,6 +132,8 @@ def _run(
         command.error(f"unrecognized arguments: {' '.join(rest)}")
     parsed.beam_options = rest
     _check_names(parsed, closed)
+    for name in _names(parsed, FOLDERS) if parsed.command != "compare" else ():  # its systems are no files
+        _tell_passed_over(name)
     return int(parsed.run(parsed))
 
 
@@ -173,6 +184,17 @@ def _files(name: str) -> list[str]:
         return local_files(name)
     except DataError:
         return []
+
+
+def _tell_passed_over(name: str) -> None:
+    """Say which files of a folder are no input, so that nobody takes a part of a corpus for the whole."""
+    if not name or not is_local(name) or not Path(name).is_dir():
+        return
+    if kinds := passed_over(name):
+        shown = [f"{count:,} {kind}" for kind, count in kinds.items()]
+        listed = ", ".join([*shown[:SHOWN], *(["and others"] if len(shown) > SHOWN else [])])
+        files = many(sum(kinds.values()), "file")
+        _complain(f"{name}: passed over {files}, not CoNLL-U or Parquet by name: {listed}", 0)
 
 
 def _complain(message: object, code: int) -> int:

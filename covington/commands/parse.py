@@ -170,6 +170,7 @@ def _one_file(
 def _folder(
     arguments: argparse.Namespace, options: ParseOptions, progress: Progress
 ) -> tuple[Report, str | None]:
+    from covington.engine.work import first_reject
     from covington.pipelines.parse import ParseJob
     from covington.pipelines.runner import Runner
 
@@ -190,17 +191,20 @@ def _folder(
     )
     runner = Runner(beam_flags(arguments), arguments.threads, arguments.verbose)
     report = finished(lambda: job.run(runner, progress), progress.close)
-    return report, _first_reject(arguments.output) if report.rejects else None
+    return report, str(first_reject(arguments.output)) if report.rejects else None
 
 
 def _print_summary(
     report: Report, first_reject: str | None, arguments: argparse.Namespace, seconds: float
 ) -> None:
+    from covington.engine.shards import EarlierReport
+
     if arguments.json:
         facts = report.to_dict() | {
             "version": __version__,
             "seconds": round(seconds, 3),
             "output": arguments.output,
+            "was_finished": isinstance(report, EarlierReport),
         }
         print(json.dumps(facts, sort_keys=True), file=sys.stderr if arguments.output == "-" else sys.stdout)
         return
@@ -213,10 +217,10 @@ def _print_summary(
         return
     # of few words it would be the speed of starting up
     speed = f" ({report.tokens / seconds:,.0f} words/s)" if report.tokens >= 100_000 else ""
-    summary = (
-        f"{many(report.sentences, 'sentence')}, {many(report.tokens, 'word')} in {clock(seconds)}{speed}"
-        f" to {arguments.output}"
-    )
+    made = f"{many(report.sentences, 'sentence')}, {many(report.tokens, 'word')}"
+    summary = f"{made} in {clock(seconds)}{speed} to {arguments.output}"
+    if isinstance(report, EarlierReport):
+        summary = f"{arguments.output} was finished before: {made}; --overwrite parses them again"
     print("\n".join([summary, *warnings]), file=sys.stderr)
 
 
@@ -271,15 +275,3 @@ def _rejects_place(arguments: argparse.Namespace) -> str | None:
     if arguments.output == "-":
         return str(arguments.rejects) if arguments.rejects else None
     return str(arguments.rejects or arguments.output + REJECTS)
-
-
-def _first_reject(folder: str) -> str:
-    """Which sentence it is and what is wrong with it."""
-    import pyarrow.parquet as pq
-
-    from covington.engine.work import REJECTS, is_ours, rejected
-    from covington.files.storage import files_in, join, open_raw, readable
-
-    path = next(path for path in files_in(join(folder, REJECTS)) if is_ours(path, folder))
-    with readable(path), open_raw(path) as file:
-        return str(rejected(next(pq.ParquetFile(file).iter_batches(batch_size=1))))

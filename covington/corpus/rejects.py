@@ -57,6 +57,7 @@ def reason(trouble: int, value: bytes, detail: int, words: int) -> str:
         "more than 65535 words",
         "not valid UTF-8",
         REASON,
+        "a carriage return within a line: lines end in a line feed, or in both",
     )[trouble]
 
 

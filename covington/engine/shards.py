@@ -109,6 +109,10 @@ class Report:
         return Report(**found | {"statistics": statistics, "left_out": frozenset(found["left_out"])})
 
 
+class EarlierReport(Report):
+    """The report of a job that was finished before it was started again."""
+
+
 def _told(statistics: Statistics) -> dict[str, Any]:
     """All that is counted without gold trees."""
     return {name: value for name, value in asdict(statistics).items() if not name.startswith("repairs_")}

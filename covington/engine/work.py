@@ -41,6 +41,7 @@ Task = tuple[Block, ...]  # blocks that have to be read one after the other
 FORMATS = ("parquet", "conllu")
 REJECTS = "_rejects"  # a leading underscore: tools that read the folder as a dataset pass over it
 WORK = "_work"
+JOB = "_job.json"
 SUMMARY = "_summary.json"
 SEEN_BY_ALL = "all workers and the machine that submits must see the folder by this name"
 _AT_A_TIME = 16  # small files that are read
@@ -234,7 +235,7 @@ def is_ours(path: str, folder: str) -> bool:
     name = _name_in(folder, path)
     return (
         name.startswith(f"{WORK}/")
-        or name == SUMMARY
+        or name in (JOB, SUMMARY)
         or _SHARD.fullmatch(name.removeprefix(f"{REJECTS}/")) is not None
     )
 
@@ -243,9 +244,32 @@ def _name_in(folder: str, path: str) -> str:
     return path.removeprefix(within(folder))
 
 
+def _shards_in(folder: str) -> list[str]:
+    return [path for path in files_in(folder) if _SHARD.fullmatch(_name_in(folder, path))]
+
+
+def finished_report(folder: str) -> Report | None:
+    """The report of the job that has filled a folder, if all its shards are still there."""
+    summary = read_json(join(folder, SUMMARY))
+    if summary is None:
+        return None
+    report = Report.from_dict(summary)
+    return report if len(_shards_in(folder)) == report.of else None
+
+
+def first_reject(folder: str) -> DataError:
+    """The error for the first of the sentences that a job has rejected."""
+    path = next(path for path in files_in(join(folder, REJECTS)) if is_ours(path, folder))
+    with readable(path), open_raw(path) as file:
+        return rejected(next(pq.ParquetFile(file).iter_batches(batch_size=1)))
+
+
 def close_folder(report: Report, folder: str) -> Report:
-    """Say in the folder that all shards are there, and take away what was needed on the way."""
-    shards = [path for path in files_in(folder) if _SHARD.fullmatch(_name_in(folder, path))]
+    """Say in the folder that all shards are there, and remove what was needed on the way.
+
+    The summary is written before anything is removed: whoever is interrupted here has finished the job.
+    """
+    shards = _shards_in(folder)
     if report.shards > report.of:
         raise CovingtonError(f"{folder} is not complete: it was given the shards of several ReadSentences")
     if not report.adds_up or len(shards) != report.of:

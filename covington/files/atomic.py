@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,13 +22,14 @@ def atomic_file(
     """A binary file that takes its name only if the block ends well; its folder is made, but otherwise nothing is left.
 
     Until then it is in `workshop`, a folder of the same filesystem, or beside its place. A link stays a link, and what
-    is no plain file, such as /dev/stdout, is written to as it stands. A failing disk is reported under the name the
-    caller knows, not under the temporary one. A URI is refused: it would make folders here.
+    is no plain file, such as /dev/stdout or a pipe, is written to as it stands, after what was printed before. A
+    failing disk is reported under the name the caller knows, not under the temporary one. A URI is refused: it would
+    make folders here.
     """
     if not is_local(os.fspath(path)):
         raise OptionError(f"{path} is not on this machine: write it here, and copy it there")
-    if _is_special(Path(path)):
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as file:
+    if (descriptor := _special(Path(path))) is not None:
+        with os.fdopen(descriptor, "wb") as file:
             yield file
         return
     target = Path(os.path.realpath(path))
@@ -48,11 +51,29 @@ def atomic_file(
         raise
 
 
-def _is_special(path: Path) -> bool:
-    """Whether a path is a device or pipe, or the name of a descriptor of this process, which may be a plain file."""
-    if str(path).startswith(("/dev/std", "/dev/fd/", "/proc/self/fd/")):
-        return True
-    return path.exists() and not path.is_file() and not path.is_dir()
+# the names of descriptors of this process
+_STREAMS = {"in": 0, "out": 1, "err": 2}
+_DESCRIPTOR = re.compile(r"/dev/(?:std(in|out|err)|fd/([0-9]{1,9}))|/proc/self/fd/([0-9]{1,9})")
+
+
+def _special(path: Path) -> int | None:
+    """A descriptor to write to a device, a pipe or an open file of this process; None if the path is of another kind.
+
+    An open file is written to through the descriptor that it has, because a second one would have a place of its own
+    in the file, and the two would write over each other. What Python still holds back for the same file comes first.
+    """
+    found = _DESCRIPTOR.fullmatch(str(path))
+    if not found and (not path.exists() or path.is_file() or path.is_dir()):
+        return None
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None is one that the caller has closed
+        stream.flush()
+    if not found:
+        return os.open(path, os.O_WRONLY | os.O_APPEND)
+    stream_name, *numbers = found.groups()
+    try:
+        return os.dup(_STREAMS[stream_name] if stream_name else int(next(filter(None, numbers))))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _remember_name(folder: Path) -> None:

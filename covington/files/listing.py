@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
+import stat
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -48,25 +51,73 @@ def within(folder: str) -> str:
 
 
 def local_files(pattern: str) -> list[str]:
-    """The files that a file, folder or glob stands for, sorted; links are followed, and `**` is any folders."""
+    """The files that a file, folder or glob stands for, sorted; links are followed, and `**` is any folders.
+
+    One of them that cannot be read is an error: without it the corpus would be another.
+    """
     if not pattern:
         raise OptionError("an input has an empty name")
     place = Path(pattern)
     if place.is_dir():
         folder = pattern.rstrip("/") or "/"
-        found = outside_results(distinct(sorted(_inside(folder))), folder, _is_result)
+        inputs = (path for path in _inside(folder) if is_input(os.path.relpath(path, folder)))
+        found = outside_results(distinct(sorted(inputs)), folder, _is_result)
         if not found:
             raise DataError(NO_INPUT, source=pattern)
-        return [*map(_named, found)]
+        return [*map(_named, map(_readable, found))]
     if place.exists():
         return [_named(pattern)]
+    if place.is_symlink():
+        return [_named(_readable(pattern))]
     matches = glob.glob(pattern, recursive=True)  # noqa: PTH207 (pathlib has no globs from the root)
-    found = distinct(sorted(path for path in matches if Path(path).is_file() and is_match(path, pattern)))
+    found = distinct(sorted(path for path in matches if not Path(path).is_dir() and is_match(path, pattern)))
     if not found:
         raise DataError(
             "no file matches" if GLOB & set(pattern) else "no such file or folder", source=pattern
         )
-    return [*map(_named, found)]
+    return [*map(_named, map(_readable, found))]
+
+
+def passed_over(folder: str) -> dict[str, int]:
+    """How many files of a folder are no input by their names, by the ending of the name; the most frequent first.
+
+    Those that `is_input` calls nobody's data do not count, nor do rejects and what is in folders of results.
+    """
+    folder = folder.rstrip("/") or "/"
+    others = [
+        path
+        for path in _inside(folder)
+        if not path.endswith(REJECTS) and not is_input(os.path.relpath(path, folder))
+    ]
+    kinds = Counter(map(_kind, outside_results(sorted(others), folder, _is_result)))
+    return dict(sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0])))
+
+
+def _kind(path: str) -> str:
+    if not Path(path).exists():
+        return "linked to nothing"
+    return Path(path).suffix.lower() or "without an ending"
+
+
+def _readable(path: str) -> str:
+    """The path of a plain file that may be read; anything else of its name is an error."""
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError as error:
+        if not Path(path).is_symlink():
+            raise
+        if error.errno == errno.ELOOP:
+            raise DataError("is a link that leads back to itself", source=path) from None
+        reason = (
+            f"is a link to {os.readlink(path)}, which is not there: fetch what it stands for"  # noqa: PTH115
+            " (git annex get, datalad get, dvc pull), or take it out"
+        )
+        raise DataError(reason, source=path) from None
+    if not stat.S_ISREG(mode):
+        raise DataError("is a pipe, a socket or a device, not a plain file", source=path)
+    if not os.access(path, os.R_OK):
+        raise DataError("may not be read: its permissions forbid it", source=path)
+    return path
 
 
 def outside_results(paths: list[str], folder: str, is_result: Callable[[str], bool]) -> list[str]:
@@ -105,7 +156,7 @@ def _named(path: str) -> str:
 
 
 def _inside(folder: str) -> Iterator[str]:
-    """The inputs in a folder and below it; a folder that several links lead to is gone through once."""
+    """All that is no folder in a folder and below it, and not hidden; where several links lead, it goes once."""
     seen = set()
     for at, below, names in os.walk(folder, onerror=_fail, followlinks=True):
         below[:] = sorted(name for name in below if not name.startswith((".", "_")))
@@ -114,9 +165,8 @@ def _inside(folder: str) -> Iterator[str]:
             continue
         seen.add(real(at))
         for name in names:
-            path = os.path.join(at, name)  # noqa: PTH118 (keeps the name as it was given)
-            if is_input(os.path.relpath(path, folder)) and Path(path).is_file():
-                yield path
+            if not name.startswith((".", "_")):
+                yield os.path.join(at, name)  # noqa: PTH118 (keeps the name as it was given)
 
 
 def _fail(error: OSError) -> None:

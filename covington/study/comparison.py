@@ -12,51 +12,22 @@ import json
 import multiprocessing
 import os
 import threading
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from covington.corpus.columns import word_counts
-from covington.corpus.reading import read_sentences
 from covington.corpus.treebanks import Treebank
 from covington.errors import DataError, JobError, OptionError
-from covington.evaluation.alignment import align
-from covington.evaluation.counts import Counts, count, sentence_scores
 from covington.files.atomic import atomic_file
-from covington.learning.perceptron.freezing import freeze
-from covington.learning.perceptron.weights import Weights
-from covington.learning.survey import survey
-from covington.learning.training import prepare, train_epoch
 from covington.model.options import TrainingOptions
-from covington.parsing.parser import Parser, Statistics
+from covington.study.comparison_run import Run, train_and_score
+from covington.study.fingerprint import fingerprint
 from covington.transition.names import ORACLES
 
 FORMAT = 1  # of the files of finished runs
-#: Modules that no result depends on: files, studies, pages. A new module counts until it is named here.
-NOT_IN_A_RUN = (
-    *(
-        "__",
-        "alignment",
-        "arrow_",
-        "atomic",
-        "bounds",
-        "checksum",
-        "cli",
-        "comparison",
-        "compression",
-        "conllu",
-    ),
-    *("drawing", "errors", "evaluation_report", "exact", "listing", "loss_search", "model_file", "parquet"),
-    *("places", "plots", "progress", "reading", "recording", "reject", "report", "scores", "search_bounds"),
-    *("significance", "token_lists", "trace_page", "tracing", "treebanks", "trees.", "walk", "writing"),
-)
 
 
 @dataclass(frozen=True)
@@ -70,17 +41,6 @@ class System:
     def kind(self) -> str:
         """static, monotonic or non-monotonic: what the paper's significance marks are about."""
         return self.options.oracle if self.options.monotonic else "non-monotonic"
-
-
-@dataclass(frozen=True)
-class Run:
-    """One training and what is needed to repeat it."""
-
-    treebank: Treebank
-    system: str
-    options: TrainingOptions
-    curve: bool
-    key: str
 
 
 def systems(named: Sequence[str], settings: Sequence[str]) -> list[System]:
@@ -125,9 +85,7 @@ def plan(
 ) -> list[Run]:
     """Every system on every treebank with every seed, largest treebanks first, so that no core waits long."""
     code = code_fingerprint()
-    data = {
-        treebank: _fingerprint([*treebank.train, *treebank.dev, *treebank.test]) for treebank in treebanks
-    }
+    data = {treebank: _hashes([*treebank.train, *treebank.dev, *treebank.test]) for treebank in treebanks}
     sizes = {t: sum(Path(file).stat().st_size for file in t.train) for t in treebanks}
     runs = []
     for treebank in sorted(treebanks, key=lambda treebank: -sizes[treebank]):
@@ -140,97 +98,21 @@ def plan(
     return runs
 
 
-def _fingerprint(files: Sequence[str]) -> list[str]:
+def _hashes(files: Sequence[str]) -> list[str]:
     return [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files]
 
 
 def code_fingerprint() -> str:
-    """A hash of the compiled and plain modules that a run's result depends on."""
-    files = [
-        str(file)
-        for file in sorted(Path(__file__).parent.iterdir())
-        if file.suffix in (".so", ".pyd", ".py") and not file.name.startswith(NOT_IN_A_RUN)
-    ]
-    return hashlib.sha256("".join(_fingerprint(files)).encode()).hexdigest()
+    """A hash of the code that a run's result depends on: of the module that makes one, and of all that it imports."""
+    return fingerprint(train_and_score.__module__)
 
 
 def execute(run: Run, folder: Path) -> dict[str, Any]:
-    """Train, parse dev and test, count, and write the result to the work folder."""
-    began = time.perf_counter()
-    for files in (run.treebank.dev, run.treebank.test):
-        _want_words(files)
-    train = [batch for file in run.treebank.train for batch in read_sentences(file, strict=True)]
-    found = survey(train)
-    shard = prepare(train, run.options, found)
-    weights = Weights(found.classes(run.options).count)
-    model = folder / f"{run.key}.model"
-    curve: list[dict[str, float]] = []
-    seconds = 0.0
-    try:
-        for epoch in range(1, run.options.epochs + 1):
-            start = time.process_time()  # of the processor: other work on the machine does not count
-            train_epoch(weights, shard, epoch)
-            seconds += time.process_time() - start
-            if run.curve and run.treebank.dev:
-                freeze(weights, run.options, found, model)
-                curve.append(_score(Parser.load(model), run.treebank.dev)[0].attachment_scores)
-        freeze(weights, run.options, found, model)
-        parser = Parser.load(model)
-        parts = {
-            part: _part(parser, files)
-            for part, files in (("dev", run.treebank.dev), ("test", run.treebank.test))
-            if files
-        }
-    finally:
-        model.unlink(missing_ok=True)
-    result = {
-        "key": run.key,
-        "treebank": run.treebank.name,
-        "system": run.system,
-        "options": run.options.to_dict(),
-        "training_tokens": found.tokens,
-        "training_seconds": seconds,
-        "seconds": time.perf_counter() - began,
-        "model": parser.checksum,
-        "curve": curve,
-        **parts,
-    }
+    """Make a run, and write what it found to the work folder."""
+    result = train_and_score(run, folder)
     with atomic_file(folder / f"{run.key}.json") as file:
         file.write(json.dumps(result, ensure_ascii=False).encode())
     return result
-
-
-def _want_words(files: Sequence[str]) -> None:
-    """Files without a word have no score: an error before the training, not after it."""
-    batches = (batch for file in files for batch in read_sentences(file, strict=True))
-    if files and not any(word_counts(batch).any() for batch in batches):
-        raise DataError("there are no words to score a parser on", source=files[0])
-
-
-def _part(parser: Parser, files: Sequence[str]) -> dict[str, Any]:
-    start = time.perf_counter()
-    counts, sentences, statistics = _score(parser, files)
-    return {
-        "counts": counts.to_dict(),
-        "sentences": sentences.tolist(),
-        "statistics": asdict(statistics),
-        "seconds": time.perf_counter() - start,
-    }
-
-
-def _score(parser: Parser, files: Sequence[str]) -> tuple[Counts, Any, Statistics]:
-    counts, statistics = Counts(), Statistics()
-    sentences = [np.zeros((0, 3), np.int64)]
-
-    def parsed(batches: list[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-        return (parser.parse(batch, gold=True, statistics=statistics) for batch in batches)
-
-    for path in files:
-        gold = list(read_sentences(path, strict=True))
-        for pair in align(gold, parsed(gold)):
-            counts += count(*pair)
-            sentences.append(sentence_scores(*pair))
-    return counts, np.concatenate(sentences), statistics
 
 
 def load(run: Run, folder: Path) -> dict[str, Any] | None:

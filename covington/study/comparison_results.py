@@ -23,7 +23,8 @@ from covington.evaluation.counts import (
 )
 from covington.evaluation.scores import scores
 from covington.parsing.parser import Statistics
-from covington.study.comparison import Run, System
+from covington.study.comparison import System
+from covington.study.comparison_run import Run
 
 ALPHA = 0.05
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import subprocess
 import sys
 import threading
@@ -198,6 +199,10 @@ BAD = {
     "# alone\n": "comments without a single word",
     "1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n": "a multiword token goes past",
     "1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n": "a multiword token goes past the last word",
+    "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\r2\tb\t_\t_\t_\t_\t1\tobj\t_\t_\n": "a carriage return within a line",
+    "# text = a\r1\ta\n1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n": "a carriage return within a line",
+    "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\r# late\n": "a carriage return within a line",
+    "1\ta\rb\t_\t_\t_\t_\t0\troot\t_\t_\n": "a carriage return within a line",
     "0.1\tab\t_\t_\t_\t_\t_\t_\t_\t_\n": "empty nodes without a single word",
     "2-3\tab\t_\t_\t_\t_\t_\t_\t_\t_\n": "multiword token '2-3' does not fit here: the next word is 1",
     "1.1\tab\t_\t_\t_\t_\t_\t_\t_\t_\n": "empty node '1.1' does not fit here: the last word was 0",
@@ -256,6 +261,44 @@ def test_bytes_that_are_not_utf8() -> None:
                 "raw": bad,
             }
         ]
+
+
+WORD = "{}\ta\t_\t_\t_\t_\t0\troot\t_\t_"
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["# a", "# sent_id = b", WORD.format(1), WORD.format(2), ""]),
+            st.sampled_from(["\n", "\n", "\r\n", "\r", "\r\r", "\r\r\n"]),
+        ),
+        max_size=12,
+    )
+)
+@example([("# sent_id = b", "\r"), (WORD.format(1), "\r\r"), ("# a", "\n"), (WORD.format(1), "\n\n")])
+@settings(max_examples=400)
+def test_no_sentence_is_lost_in_another_where_a_line_ends_in_a_carriage_return(
+    lines: list[tuple[str, str]],
+) -> None:
+    """Cut at blank lines, every piece is one sentence or one reject; none that came out has a return in it."""
+    text = "".join(line + end for line, end in lines)
+    parts = [part for part in re.split(r"\n(?:\r*\n)+", "\n" + text + "\n\n") if part.strip("\r\n")]
+    batch, rejects = conllu.parse_bytes(text.encode(), "here", 0, 1)
+    assert batch.num_rows + rejects.num_rows == len(parts) == conllu.sentences_and_lines(text.encode())[0]
+    found = {row["position"]: row["reason"] for row in rejects.to_pylist()}
+    for position, part in enumerate(parts):
+        is_alone = re.search(r"\r(?![\r\n])", part.strip("\n").rstrip("\r")) is not None
+        assert found.get(position, "").startswith("a carriage return") == is_alone
+    assert b"\r" not in bytes(conllu.format_batch(batch).to_pybytes())
+
+
+def test_a_reject_with_carriage_returns_has_the_sent_id_and_all_of_the_text() -> None:
+    first, second = (f"# sent_id = {name}\n# text = a\n{WORD.format(1)}\n" for name in "ab")
+    bad = first.replace("\n", "\r") + "\r" + second
+    batch, rejects = conllu.parse_bytes((GOOD + bad + "\n" + GOOD).encode(), "here", 0, 1)
+    assert batch.column("position").to_pylist() == [0, 2]
+    (reject,) = rejects.to_pylist()
+    assert (reject["sent_id"], reject["line"], reject["raw"]) == ("a", 11, bad.encode())
 
 
 def test_longest_sentence() -> None:
@@ -385,7 +428,7 @@ def test_writing_what_was_not_read() -> None:
     words = "1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n2\tb\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
     assert text_of() == words
     assert text_of(sent_id="x", text="a b") == "# sent_id = x\n# text = a b\n" + words
-    assert text_of(text="a\nb\r\n c\rd\r") == "# text = a b   c\rd \n" + words
+    assert text_of(text="a\nb\r\n c\rd\r") == "# text = a b   c d \n" + words
     assert text_of(sent_id="x", comments=[]) == "# sent_id = x\n" + words
     assert text_of(sent_id="x", comments=["y = 1"]) == "# sent_id = x\n# y = 1\n" + words
     assert text_of(sent_id="x", comments=["y = 1", "__SENT_ID__"]) == "# y = 1\n# sent_id = x\n" + words
@@ -413,7 +456,11 @@ def test_writing_what_was_not_read() -> None:
         ({"tokens": ["a\tb", "c"]}, "tab or a line break"),
         ({"misc": ["a", "b\n"]}, "tab or a line break"),
         ({"misc": ["a", "b\r"]}, "tab or a line break"),
+        ({"tokens": ["a\rb", "c"]}, "tab or a line break"),
         ({"comments": ["a\nb"]}, "tab or a line break"),
+        ({"comments": ["a\rb"]}, "tab or a line break"),
+        ({"sent_id": "a\rb"}, "tab or a line break"),
+        ({"mwt": [{"id": "1-2", "form": "x\ry"}]}, "tab or a line break"),
         ({"comments": ["a\r"]}, "tab or a line break"),
         ({"mwt": [{"id": "1-3", "form": "x"}]}, "ID that does not fit"),
         ({"mwt": [{"id": "3-4", "form": "x"}]}, "ID that does not fit"),
@@ -425,8 +472,9 @@ def test_writing_what_was_not_read() -> None:
 )
 def test_what_could_not_be_read_back_is_not_written(columns: dict[str, object], reason: str) -> None:
     with pytest.raises(DataError, match=reason) as raised:
-        text_of(sent_id="id", **columns)
-    assert str(raised.value).startswith("s:7: sentence id: cannot be written as CoNLL-U")
+        text_of(**{"sent_id": "id"} | columns)
+    named = columns.get("sent_id", "id")
+    assert str(raised.value).startswith(f"s:7: sentence {named}: cannot be written as CoNLL-U")
 
 
 def test_what_cannot_be_written_is_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 import covington
 from covington.corpus.conllu import reader as conllu
 from covington.corpus.parquet import row_groups as parquet_groups
+from covington.corpus.parquet.tables import sound_rows
 from covington.errors import DataError
 from covington.schemas import PARSE, SENTENCE
 from tests.corpus.test_conllu import GOOD
@@ -355,11 +356,90 @@ def test_damaged_pages_are_noticed(path: Path) -> None:
         read(path)
 
 
-def test_strings_that_are_no_text_are_noticed(path: Path) -> None:
-    values = pa.array([b"\xff"]).view(pa.string())
-    pq.write_table(pa.table({"tokens": pa.ListArray.from_arrays(pa.array([0, 1], pa.int32()), values)}), path)
-    with pytest.raises(DataError, match="UTF8"):
+STORED = {
+    "string": (pa.binary(), pa.string()),
+    "large string": (pa.large_binary(), pa.large_string()),
+    "string view": (pa.binary_view(), pa.string_view()),
+    "binary": (pa.binary(), pa.binary()),
+    "large binary": (pa.large_binary(), pa.large_binary()),
+    "binary view": (pa.binary_view(), pa.binary_view()),
+    "dictionary": (pa.binary(), pa.string()),
+}
+
+
+def stored(values: list[bytes | None], kind: str) -> pa.Array:
+    """Bytes as texts of a kind, whether they are UTF-8 or not."""
+    of_bytes, of_texts = STORED[kind]
+    plain = pa.array(values, of_bytes)
+    texts = pa.Array.from_buffers(of_texts, len(plain), plain.buffers())
+    if kind != "dictionary":
+        return texts
+    return pa.DictionaryArray.from_arrays(pa.array(range(len(texts)), pa.int32()), texts)
+
+
+def in_lists(values: list[bytes], kind: str) -> pa.Array:
+    """One value in each list."""
+    return pa.ListArray.from_arrays(pa.array(range(len(values) + 1), pa.int32()), stored(values, kind))
+
+
+def a_column(name: str, values: list[bytes], kind: str) -> pa.Array:
+    if name == "sent_id":
+        return stored(values, kind)
+    if name == "mwt":
+        fields = [stored([b"1-1"] * len(values), kind), stored(values, kind)]
+        nodes = pa.StructArray.from_arrays(fields, ["id", "form"])
+        return pa.ListArray.from_arrays(pa.array(range(len(values) + 1), pa.int32()), nodes)
+    return in_lists(values, kind)
+
+
+@pytest.mark.parametrize("wrong", [b"a\xffb", b"\xed\xa0\x80"])
+@pytest.mark.parametrize("name", ["tokens", "lemmas", "sent_id", "comments", "head", "mwt"])
+@pytest.mark.parametrize("kind", STORED)
+def test_a_text_that_is_not_utf8_is_one_reject(kind: str, name: str, wrong: bytes, path: Path) -> None:
+    """All kinds of columns, in a row group of several batches; the other rows are as they would be without it."""
+    if name == "mwt" and kind.endswith("view"):
+        pytest.skip("Arrow does not write views in structs")
+    right = b"1" if name == "head" else "\N{LATIN SMALL LETTER E WITH ACUTE}".encode()
+    values = [right, right, wrong, right, right, right]
+    rest = {"tokens": in_lists([b"w%d" % row for row in range(6)], kind)}
+    pq.write_table(pa.table(rest | {name: a_column(name, [right] * 6, kind)}), path)
+    expected = read(path).to_pylist()
+    pq.write_table(pa.table(rest | {name: a_column(name, values, kind)}), path)
+    rejects: list[pa.RecordBatch] = []
+    found = list(covington.read_parquet(path, batch_size=4, rejects=rejects.append))
+    assert pa.Table.from_batches(found).to_pylist() == [row for row in expected if row["position"] != 2]
+    (reject,) = pa.Table.from_batches(rejects).to_pylist()
+    assert (reject["position"], reject["line"], reject["reason"]) == (2, None, "not valid UTF-8")
+    assert wrong.decode(errors="backslashreplace") in str(json.loads(reject["raw"])[name]).replace(
+        "\\\\", "\\"
+    )
+    with pytest.raises(DataError, match=r"row 3: .*not valid UTF-8"):
         read(path)
+
+
+def test_what_is_wrong_besides_is_still_told(path: Path) -> None:
+    """Another row has a reason of its own; a column of a wrong type is one of the file."""
+    rows = pa.array([[b"a"], [b"\xff"], [], [b"b"]])
+    pq.write_table(pa.table({"tokens": rows}), path)
+    rejects: list[pa.RecordBatch] = []
+    assert [batch.num_rows for batch in covington.read_parquet(path, rejects=rejects.append)] == [2]
+    found = pa.Table.from_batches(rejects)
+    assert found.column("reason").to_pylist() == ["not valid UTF-8", "it has no words"]
+    assert found.column("position").to_pylist() == [1, 2]
+    pq.write_table(pa.table({"tokens": rows, "lemmas": [[1]] * 4}), path)
+    with pytest.raises(DataError, match=r"column '(lemmas|tokens)'"):
+        read(path)
+
+
+def test_arrays_that_lie_are_not_followed_to_their_texts() -> None:
+    """A list that goes past its texts, one of which is not UTF-8."""
+    texts = pa.array([b"\xff", b"a"]).view(pa.string())
+    ends = pa.py_buffer(np.array([0, 1_000_000, 2], np.int32))
+    batch = pa.record_batch(
+        {"tokens": pa.Array.from_buffers(pa.list_(pa.string()), 2, [None, ends], children=[texts])}
+    )
+    with pytest.raises(DataError, match="damaged data"):
+        sound_rows(batch, "x", 0)
 
 
 @pytest.mark.parametrize("version", ["2", "2" * 5_000, "two"])

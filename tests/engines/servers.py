@@ -175,6 +175,11 @@ class Cluster:
             return dict(json.load(answer))
         return {}
 
+    def jobs(self) -> dict[str, str]:
+        """The state of every job that the cluster knows."""
+        with urllib.request.urlopen(f"http://localhost:{self.rest}/jobs", timeout=20) as answer:
+            return {job["id"]: job["status"] for job in json.load(answer)["jobs"]}
+
     def stop(self) -> None:
         for process in (*self._task_managers.values(), *self._pools.values(), self._job_manager):
             process.kill()

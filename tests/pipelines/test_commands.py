@@ -259,7 +259,7 @@ def test_a_folder_of_results_is_not_filled_twice(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     with beam.Pipeline(runner="FnApiRunner") as pipeline:
         _ = pipeline | ReadSentences(Path(SAMPLE)) | WriteSentences(str(folder))
-    assert sorted(path.name for path in folder.iterdir()) == ["_summary.json", "shard-00000-of-00001.parquet"]
+    assert sorted(path.name for path in folder.glob("[!_]*")) == ["shard-00000-of-00001.parquet"]
     with pytest.raises(OptionError, match="holds the results of another job"):
         WriteSentences(str(folder))
 
@@ -286,16 +286,26 @@ def test_closed_descriptors(
     assert bool(list(tmp_path.iterdir())) == (code == 0)
 
 
+def _more(number: signal.Signals, threads: int) -> object:
+    return pytest.param(number, threads, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
-    "number",
-    [signal.SIGINT, *(pytest.param(one, marks=pytest.mark.slow) for one in (signal.SIGTERM, signal.SIGHUP))],
+    ("number", "threads"),
+    [
+        (signal.SIGINT, 0),
+        (signal.SIGTERM, 1),
+        *(_more(one, 0) for one in (signal.SIGTERM, signal.SIGHUP)),
+        *(_more(one, 1) for one in (signal.SIGINT, signal.SIGHUP)),
+    ],
 )
 def test_a_job_that_is_stopped_ends_at_once(
-    number: signal.Signals, corpus: Path, small_model: str, tmp_path: Path
+    number: signal.Signals, threads: int, corpus: Path, small_model: str, tmp_path: Path
 ) -> None:
     big = tmp_path / "big.conllu"
     big.write_bytes((corpus / "a.conllu").read_bytes() * 60)
     arguments = ["parse", str(big), "-o", str(tmp_path / "out"), "--model", small_model]
+    arguments += ["--threads", str(threads)]
     # A shell without job control has its background commands ignore the signal, and they hand that down. The command
     # itself puts that right: with `preexec_fn` this process would be forked, and gRPC's threads in the fork complain.
     heeding = """

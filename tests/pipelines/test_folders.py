@@ -64,7 +64,7 @@ def test_parse_to_shards(corpus: Path, small_model: str, tmp_path: Path) -> None
     assert main(["parse", str(corpus), "-o", str(tmp_path / "out"), *options, small_model]) == 0
     shards = sorted(path.name for path in (tmp_path / "out").glob("shard-*"))
     rejects = [f"_rejects/{path.name}" for path in (tmp_path / "out" / "_rejects").iterdir()]
-    assert cabinet.found("new/out") == sorted([*shards, "_rejects/", *rejects, "_summary.json"])
+    assert cabinet.found("new/out") == sorted([*shards, "_job.json", "_rejects/", *rejects, "_summary.json"])
     for name in shards:
         assert (cabinet.root / "new/out" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
 
@@ -145,9 +145,15 @@ def test_what_was_there_is_replaced(
     put("out/notes.txt")
     call = ["parse", put("one.conllu"), "-o", "cabinet://out", "--model", small_model]
     assert main(call) == 2
-    assert "cabinet://out is not empty" in capsys.readouterr().err
+    assert "cabinet://out holds the results of a job with other inputs" in capsys.readouterr().err
     assert main([*call, "--overwrite"]) == 0
-    assert cabinet.found("out") == ["_rejects/", "_summary.json", "notes.txt", "shard-00000-of-00001.parquet"]
+    assert cabinet.found("out") == [
+        "_job.json",
+        "_rejects/",
+        "_summary.json",
+        "notes.txt",
+        "shard-00000-of-00001.parquet",
+    ]
 
 
 @pytest.mark.parametrize("output", ["p4.conllu", "new/deep/p4.conllu"])

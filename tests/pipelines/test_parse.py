@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,12 @@ import covington
 from covington import models
 from covington.commands.cli import main
 from covington.engine.model import Model
+from covington.engine.shards import EarlierReport
 from covington.engine.work import ParseOptions, done_shards, write_shard
 from covington.errors import CovingtonError, OptionError
+from covington.files.storage import remove
 from covington.parsing.parser import Parser
-from covington.pipelines import ParseJob, ParseSentences, ReadSentences, Runner, WriteSentences
+from covington.pipelines import ParseJob, ParseSentences, ReadSentences, Runner, WriteSentences, parse
 from tests.support.sample import SAMPLE
 
 SMALL = 5_000  # bytes: some twenty blocks of the corpus
@@ -76,7 +80,7 @@ def test_rejects_have_their_own_place(expected: Path) -> None:
 def test_nothing_but_results_is_left(expected: Path) -> None:
     names = list(files(expected))
     shards = [name for name in names if name.startswith("shard-")]
-    assert set(names) - set(shards) == {"_summary.json"} | {
+    assert set(names) - set(shards) == {"_job.json", "_summary.json"} | {
         name for name in names if name.startswith("_rejects/")
     }
     assert shards == [f"shard-{n:05d}-of-{len(shards):05d}.parquet" for n in range(len(shards))]
@@ -265,6 +269,130 @@ def test_an_unfinished_job_is_taken_up_again(
     (tmp_path / "_work" / "job.json").unlink()  # as if killed before it was there
     job(corpus, tmp_path, small_model).run(ONE)
     assert files(tmp_path) == files(expected)
+
+
+@pytest.fixture(scope="module")
+def unclosed(corpus: Path, small_model: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A job that has made everything, and was killed before it closed its folder."""
+    folder = tmp_path_factory.mktemp("unclosed") / "out"
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(parse, "close_folder", _interrupt)
+        job(corpus, folder, small_model).run(ONE)
+    return folder
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def no_work(_: object) -> None:
+    raise AssertionError("a finished job must parse nothing")
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_job_that_was_killed_while_closing_is_finished(
+    backwards: bool,
+    unclosed: Path,
+    expected: Path,
+    corpus: Path,
+    small_model: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However many files of `_work` are gone, in whatever order; the last time all of them, and the folder too."""
+    monkeypatch.setattr(Runner, "run", lambda *_: no_work(None))
+    again = job(corpus, tmp_path / "out", small_model)
+    work = sorted(path.relative_to(unclosed) for path in (unclosed / "_work").iterdir())
+    assert Path("_work/job.json") in work
+    for gone in range(len(work) + 2):
+        shutil.copytree(unclosed, tmp_path / "out")
+        shutil.copy(expected / "_summary.json", tmp_path / "out")
+        for name in sorted(work, reverse=backwards)[:gone]:
+            (tmp_path / "out" / name).unlink()
+        if gone > len(work):
+            (tmp_path / "out" / "_work").rmdir()
+        report = again.run(ONE)
+        assert isinstance(report, EarlierReport)
+        assert report.adds_up and report.sentences == 44 * 42
+        assert files(tmp_path / "out") == files(expected)
+        shutil.rmtree(tmp_path / "out")
+
+
+def test_a_job_that_was_killed_before_its_summary_has_nothing_to_parse(
+    unclosed: Path, expected: Path, corpus: Path, small_model: str, tmp_path: Path
+) -> None:
+    shutil.copytree(unclosed, tmp_path / "out")
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("shard-*")}
+    report = job(corpus, tmp_path / "out", small_model).run(ONE)
+    assert not isinstance(report, EarlierReport)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("shard-*")} == times
+    assert files(tmp_path / "out") == files(expected)
+
+
+def test_a_finished_job_that_has_lost_a_shard_makes_it_again(
+    expected: Path, corpus: Path, small_model: str, tmp_path: Path
+) -> None:
+    shutil.copytree(expected, tmp_path / "out")
+    next((tmp_path / "out").glob("shard-*")).unlink()
+    assert not isinstance(job(corpus, tmp_path / "out", small_model).run(ONE), EarlierReport)
+    assert files(tmp_path / "out") == files(expected)
+
+
+def test_a_finished_job_says_so(small_model: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source, out = tmp_path / "in.conllu", tmp_path / "out"
+    source.write_bytes(Path(SAMPLE).read_bytes())
+    call = ["parse", str(source), "-o", str(out), "--model", small_model]
+    assert main(call) == 0
+    first = files(out)
+    capfd.readouterr()
+    assert main(call) == 0
+    told = f"{out} was finished before: 42 sentences, 350 words; --overwrite parses them again\n"
+    assert capfd.readouterr().err == told
+    assert main([*call, "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["was_finished"]
+    assert main([*call, "--json", "--overwrite"]) == 0
+    assert not json.loads(capfd.readouterr().out)["was_finished"]
+    assert files(out) == first
+    for more in (["--roots", "many"], ["--format", "conllu"]):
+        assert main([*call, *more]) == 2
+        assert "holds the results of a job with other inputs or options; --over" in capfd.readouterr().err
+    with source.open("ab") as file:
+        file.write(b"1\tno tabs\n\n")
+    assert main(call) == 2
+    assert main([*call, "--overwrite"]) == 0
+    assert main(call) == 0
+    assert main([*call, "--strict"]) == 1
+    assert "in.conllu:" in capfd.readouterr().err.splitlines()[-1]
+
+
+def test_a_killed_replacement_is_not_taken_for_finished(
+    expected: Path, corpus: Path, small_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was deleted of the earlier results, the earlier job makes them again."""
+    again = job(corpus, tmp_path / "out", small_model)
+    count = len(files(expected))
+    for removed in (1, 2, count // 2, count):
+        shutil.copytree(expected, tmp_path / "out")
+
+        def kill(paths: Sequence[str], left: list[int] = [removed]) -> None:  # noqa: B006
+            for path in paths:
+                if not left[0]:
+                    raise KeyboardInterrupt
+                left[0] -= Path(path).exists()
+                remove([path])
+
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(parse, "remove", kill)
+            patch.setattr(parse, "write_json", _interrupt)
+            job(corpus, tmp_path / "out", small_model, overwrite=True, format="conllu").run(ONE)
+        assert len(files(tmp_path / "out")) == count - removed
+        try:
+            assert not isinstance(again.run(ONE), EarlierReport)
+        except OptionError:  # what is left has no name any longer
+            assert not (tmp_path / "out" / "_job.json").exists()
+            job(corpus, tmp_path / "out", small_model, overwrite=True).run(ONE)
+        assert files(tmp_path / "out") == files(expected)
+        shutil.rmtree(tmp_path / "out")
 
 
 def test_strict_stops_at_the_first_bad_sentence(corpus: Path, small_model: str, tmp_path: Path) -> None:

@@ -262,7 +262,7 @@ def test_a_job_with_a_slash_at_its_end(small_model: str) -> None:
     for _ in range(2):
         assert main(command) == 0
         names = [path.removeprefix("shelf://store/in/out/") for path in shelf.things if path != source]
-        assert sorted(names) == ["_summary.json", "shard-00000-of-00001.parquet"]
+        assert sorted(names) == ["_job.json", "_summary.json", "shard-00000-of-00001.parquet"]
 
 
 def test_what_a_corpus_was_parsed_to_is_no_part_of_it(small_model: str) -> None:

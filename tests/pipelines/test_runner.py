@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import queue
@@ -10,19 +11,23 @@ import signal
 import subprocess
 import sys
 import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import apache_beam as beam
 import pytest
+from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions
 from apache_beam.runners.worker import statesampler
 from apache_beam.runners.worker.sdk_worker import SdkHarness
 
 from covington.base import signals
 from covington.base.signals import StoppedError
 from covington.errors import JobError, OptionError
-from covington.pipelines import runner
+from covington.pipelines import ending as ending_module
+from covington.pipelines import ends_with_parent, runner
+from covington.pipelines.ending import ending
 from covington.pipelines.runner import Runner
 
 release = threading.Event()
@@ -134,6 +139,67 @@ def test_what_beam_itself_refuses_is_one_sentence(flags: tuple[str, ...], messag
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["FlinkRunner", "SparkRunner"])
+def test_beam_starts_its_job_server_by_the_launcher_and_the_properties_of_the_options(
+    name: str, tmp_path: Path
+) -> None:
+    """What `_tie_job_server` relies on."""
+    jar = tmp_path / "server.jar"
+    jar.touch()
+    kind = name.removesuffix("Runner").lower()
+    given = ("--job_server_java_launcher=/opt/java", "--job_server_jvm_property=-Xmx1g")
+    options = PipelineOptions([f"--{kind}_job_server_jar={jar}", *given])
+    runner._tie_job_server(options)
+    server = beam.runners.runner.create_runner(name).default_job_server(options)._job_server
+    command, _ = server.subprocess_cmd_and_endpoint()
+    script = [sys.executable, ends_with_parent.__file__, str(os.getpid()), "/opt/java", "-Xmx1g"]
+    assert command[: len(script)] == script
+    at = command.index("-jar")
+    assert command[at + 1] == str(jar)
+    assert all(word.startswith("-") for word in command[len(script) : at])
+
+
+PARENT = """
+import os, subprocess, sys
+from covington.pipelines import ends_with_parent
+script = [sys.executable, ends_with_parent.__file__, str(os.getpid())]
+print("ready", flush=True)
+sys.exit(subprocess.run([*script, *sys.argv[1:]]).returncode)
+"""
+CHILD = """
+import os, signal, sys, time
+for name in sys.argv[1:]:
+    signal.signal(getattr(signal, name), signal.SIG_IGN)
+print(os.getpid(), flush=True)
+time.sleep(600)
+"""
+
+
+def _is_there(process: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+@pytest.mark.parametrize("ignored", [[], ["SIGTERM", "SIGINT"]])
+def test_a_program_that_is_tied_ends_with_its_parent(ignored: list[str]) -> None:
+    call = [sys.executable, "-c", PARENT, sys.executable, "-c", CHILD, *ignored]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None and parent.stderr is not None
+        assert parent.stdout.readline() == "ready\n"
+        child = int(parent.stdout.readline())
+        assert _is_there(child)
+        parent.kill()
+        assert parent.stderr.read() == ""  # read to the end: nobody has it open any longer
+    assert not _is_there(child)
+
+
+def test_a_program_that_is_tied_ends_as_it_wants() -> None:
+    call = [sys.executable, "-c", PARENT, "sh", "-c"]
+    assert subprocess.run([*call, "exit 7"], stdout=subprocess.DEVNULL, check=False).returncode == 7
+    assert subprocess.run([*call, "kill -9 $$"], stdout=subprocess.DEVNULL, check=False).returncode == 137
+
+
 def test_the_logs_of_others_go_on() -> None:
     levels = {name: logging.getLogger(name).level for name in (None, "apache_beam", "host")}
     meanwhile.clear()
@@ -159,12 +225,106 @@ def test_a_job_elsewhere_is_cancelled_with_the_command(error: KeyboardInterrupt,
 
     result = SimpleNamespace(wait_until_finish=wait, cancel=lambda: told.append(True))
     pipeline: Any = SimpleNamespace(run=lambda: result)
-    for is_elsewhere in (True, False):
+    dataflow = ending(PipelineOptions(["--runner=DataflowRunner"]))
+    for end in (dataflow, None):
         with pytest.raises(KeyboardInterrupt) as caught:
-            runner._run(pipeline, is_elsewhere)
+            runner._run(pipeline, end)
         assert signals.exit_code(caught.value) == signals.exit_code(error)
-        assert getattr(caught.value, "goes_on", False) == (is_elsewhere and not cancelled)
+        assert getattr(caught.value, "goes_on", False) == (end is not None and not cancelled)
     assert told == [True] * cancelled
+
+
+@pytest.mark.parametrize(
+    ("flags", "ended", "ended_early"),
+    [
+        ("--runner=FlinkRunner", True, True),  # inside the job server, which ends
+        ("--runner=FlinkRunner --flink_master=[local] --job_endpoint=localhost:1", False, False),
+        ("--runner=PortableRunner --job_endpoint=localhost:1", False, False),
+        ("--runner=SparkRunner", True, True),
+        ("--runner=SparkRunner --job_endpoint=localhost:1", False, False),
+        ("--runner=SparkRunner --spark_submit_uber_jar --spark_rest_url=x", True, False),
+        ("--runner=DataflowRunner", True, False),
+    ],
+)
+def test_a_job_has_ended_if_that_is_known(flags: str, ended: bool, ended_early: bool) -> None:
+    end = ending(PipelineOptions(flags.split()))
+    assert end(SimpleNamespace(cancel=lambda: None)) == ended
+    assert end(None) == ended_early  # while it was submitted
+
+
+class FlinkCalled:
+    """What Flink's REST interface answers, and what it was asked for."""
+
+    def __init__(self, *states: str, deaf: bool = False) -> None:
+        self.jobs = [{"jid": str(n), "name": "mine", "state": state} for n, state in enumerate(states)]
+        self.jobs.append({"jid": "other", "name": "theirs", "state": "RUNNING"})
+        self.cancelled: list[str] = []
+        called, asked = self, set[str]()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                assert self.path == "/jobs/overview"
+                self.answer(200, {"jobs": called.jobs})
+                for job in called.jobs:
+                    job["state"] = "CANCELED" if job["state"] == "CANCELLING" else job["state"]
+
+            def do_PATCH(self) -> None:
+                assert self.path.endswith("?mode=cancel")
+                name = self.path.removeprefix("/jobs/").partition("?")[0]
+                if name not in asked:  # the first time it is too busy
+                    asked.add(name)
+                    return self.answer(503, None)
+                called.cancelled.append(name)
+                for job in called.jobs:
+                    if job["jid"] == name and not deaf:
+                        job["state"] = "CANCELLING"
+                return self.answer(202, {})
+
+            def answer(self, status: int, value: object) -> None:
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(json.dumps(value).encode())
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("localhost", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.master = f"--flink_master=localhost:{self.server.server_port}"
+
+
+@pytest.mark.parametrize("name", ["mine", None])
+def test_a_job_on_flink_is_cancelled_by_its_name(name: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ending_module, "_TO_APPEAR", 0.5)
+    flink = FlinkCalled("RUNNING")  # of that name, but earlier
+    named = [f"--job_name={name}"] if name else []
+    options = PipelineOptions(["--runner=FlinkRunner", "--job_endpoint=localhost:1", flink.master, *named])
+    end = ending(options)
+    ours = options.view_as(GoogleCloudOptions).job_name
+    assert (ours == "mine") == (name is not None) and ours
+    assert not end(None)  # it may still come
+    flink.jobs += [
+        {"jid": "a", "name": ours, "state": "FINISHED"},
+        {"jid": "b", "name": ours, "state": "RUNNING"},
+    ]
+    assert end(SimpleNamespace(cancel=_fail))
+    assert flink.cancelled == ["b"]
+    flink.server.shutdown()
+
+
+def test_a_job_that_flink_does_not_end_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ending_module, "_TO_END", 1.0)
+    flink = FlinkCalled(deaf=True)
+    flags = ["--runner=FlinkRunner", flink.master]
+    options = PipelineOptions(flags)
+    end = ending(options)
+    flink.jobs[0]["name"] = options.view_as(GoogleCloudOptions).job_name
+    assert not end(SimpleNamespace(cancel=lambda: None))
+    assert set(flink.cancelled) == {"other"}
+    flink.server.shutdown()
+    flink.server.server_close()
+    assert not end(SimpleNamespace(cancel=lambda: None))
+    assert not ending(PipelineOptions([*flags, "--job_name=mine"]))(SimpleNamespace(cancel=lambda: None))
 
 
 def test_who_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

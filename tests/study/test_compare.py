@@ -20,7 +20,7 @@ from covington.corpus.treebanks import find_treebanks
 from covington.errors import DataError, JobError, OptionError
 from covington.model.options import TrainingOptions
 from covington.parsing.parser import Statistics
-from covington.study import comparison
+from covington.study import comparison, fingerprint
 from covington.study.comparison import System, plan, systems
 from covington.study.comparison_results import mark
 from tests.evaluation.test_evaluation import as_conllu, random_corpus
@@ -337,16 +337,23 @@ def test_marks_are_those_of_the_paper() -> None:
     assert mark(named, "upper", {"static": test(1, 0.01)}, "uas") == "*"
 
 
-def test_the_code_is_part_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = {"learner.so": b"1", "training.py": b"2", "report.py": b"3", "learner.pyx": b"4"}
-    for name, content in files.items():
-        (tmp_path / name).write_bytes(content)
-    monkeypatch.setattr(comparison, "__file__", str(tmp_path / "comparison.py"))
-    before = comparison.code_fingerprint()
-    (tmp_path / "report.py").write_bytes(b"other")
-    assert comparison.code_fingerprint() == before
-    (tmp_path / "learner.so").write_bytes(b"other")
-    assert comparison.code_fingerprint() != before
+def test_the_code_is_part_of_the_key(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another content makes a run another one; another folder does not."""
+    code = tmp_path / "learner.so"
+    code.write_bytes(b"1")
+    monkeypatch.setattr(fingerprint, "imported", lambda module: (code,))
+
+    def key() -> str:
+        return plan(find_treebanks([str(finished / "banks")]), systems(["upper"], []), 1)[0].key
+
+    before = key()
+    assert key() == before
+    code.write_bytes(b"2")
+    assert key() != before
+    code.write_bytes(b"1")
+    (tmp_path / "learning").mkdir()
+    code = code.rename(tmp_path / "learning" / "learner.so")
+    assert key() == before
 
 
 def test_parts_are_known_by_whole_words_of_their_names(tmp_path: Path) -> None:

@@ -14,13 +14,6 @@ cdef inline bint has(StringView* values, Py_ssize_t place) noexcept nogil:
     return values.length > 0 and is_valid(values.valid, values.valid_from, place)
 
 
-cdef inline int end_line(Output* output) noexcept nogil:
-    """A line feed; a carriage return in front of it would be lost on reading."""
-    if output.block.data[output.size - 1] == c"\r":
-        return BREAK
-    return put_byte(output, c"\n")
-
-
 cdef inline int put_line(Output* output, const char* prefix, StringView* values, Py_ssize_t place) noexcept nogil:
     """A comment line of a prefix and a value; nothing for a null."""
     cdef const char* start
@@ -35,14 +28,13 @@ cdef inline int put_line(Output* output, const char* prefix, StringView* values,
     trouble = put(output, prefix, <Py_ssize_t>strlen(prefix))
     if trouble == 0 and size:
         trouble = put(output, start, size)
-    return trouble if trouble else end_line(output)
+    return trouble if trouble else put_byte(output, c"\n")
 
 
 cdef inline int put_text(Output* output, StringView* texts, Py_ssize_t row) noexcept nogil:
     """The line with the text of a sentence; a line break in it is a space like any other."""
     cdef const char* prefix = b"# text = "
     cdef Py_ssize_t at, size
-    cdef bint is_end = True         # would a carriage return be part of a line break?
     cdef int trouble
     if not has(texts, row):
         return 0
@@ -52,13 +44,10 @@ cdef inline int put_text(Output* output, StringView* texts, Py_ssize_t row) noex
         trouble = put(output, texts.data + texts.offsets[row], size)
     if trouble:
         return trouble
-    for at in range(output.size - 1, output.size - size - 1, -1):
-        if output.block.data[at] == c"\n" or (output.block.data[at] == c"\r" and is_end):
+    for at in range(output.size - size, output.size):
+        if output.block.data[at] == c"\n" or output.block.data[at] == c"\r":
             output.block.data[at] = c" "
-            is_end = True
-        else:
-            is_end = False
-    return end_line(output)
+    return put_byte(output, c"\n")
 
 
 cdef inline bint is_marker(StringView* values, Py_ssize_t place, const char* marker) noexcept nogil:

@@ -1,13 +1,13 @@
 """Arrow batches to CoNLL-U bytes, refusing what could not be read back."""
 
 from libc.stdint cimport uint8_t, uint16_t
-from libc.string cimport memset
+from libc.string cimport memchr, memset
 
 from covington.arrow.buffers cimport buffer_of, release
 from covington.arrow.views cimport (
     ListView, StringView, is_valid, view_list, view_numbers, view_strings, view_validity,
 )
-from covington.corpus.conllu.comment_output cimport BREAK, end_line, has, put_comments
+from covington.corpus.conllu.comment_output cimport BREAK, has, put_comments
 from covington.corpus.conllu.columns cimport FIELDS, FORM, HEAD
 from covington.corpus.conllu.text_output cimport Output, put_byte, put_number, put_within
 from covington.corpus.conllu.text_scan cimport next_break, number
@@ -77,7 +77,7 @@ cdef int put_node(Output* output, Nodes* nodes, Py_ssize_t place) noexcept nogil
             trouble = put_byte(output, c"\t")
         if trouble == 0:
             trouble = put_value(output, &nodes.fields[field], place)
-    return trouble if trouble else end_line(output)
+    return trouble if trouble else put_byte(output, c"\n")
 
 
 cdef struct NodeId:
@@ -133,12 +133,12 @@ cdef int put_word(Output* output, Sentences* sentences, Py_ssize_t* firsts, Py_s
             trouble = FAR_HEAD
         else:
             trouble = put_number(output, sentences.heads[place])
-    return trouble if trouble else end_line(output)
+    return trouble if trouble else put_byte(output, c"\n")
 
 
 cdef int put_sentence(Output* output, Sentences* sentences, Py_ssize_t row) noexcept nogil:
     cdef Py_ssize_t firsts[FIELDS]
-    cdef Py_ssize_t first, last, words, index, multiword, multiword_end, empty, empty_end
+    cdef Py_ssize_t first, last, words, index, multiword, multiword_end, empty, empty_end, start = output.size
     cdef long range_end = 0, minor
     cdef int field, trouble
     cdef NodeId node
@@ -187,6 +187,8 @@ cdef int put_sentence(Output* output, Sentences* sentences, Py_ssize_t row) noex
             return trouble
     if multiword < multiword_end or empty < empty_end:
         return BAD_NODE
+    if memchr(output.block.data + start, c"\r", output.size - start) != NULL:
+        return BREAK
     return put_byte(output, c"\n")
 
 

@@ -6,7 +6,7 @@ from covington.corpus.conllu.columns cimport Columns
 
 cdef enum Trouble:  # in the order of conllu_rejects.REASONS
     NONE, COLUMNS, EMPTY_FIELD, WORD_ID, RANGE_ID, EMPTY_ID, BAD_HEAD, FAR_HEAD, LATE_COMMENT, NO_WORDS, TOO_LONG, \
-        NOT_UTF8, TOO_LARGE
+        NOT_UTF8, TOO_LARGE, LONE_RETURN
 
 cdef enum Outcome:
     READ, REJECTED, INCOMPLETE, NOTHING, NO_MEMORY

@@ -182,6 +182,31 @@ cdef int read_line(Cursor* cursor, Columns* columns, Sentence* sentence) noexcep
     return READ
 
 
+cdef inline const char* lone_return(const char* start, const char* end) noexcept nogil:
+    """The first carriage return that is neither before a line feed nor at the end; NULL if there is none."""
+    cdef const char* at = start
+    while at < end:
+        at = <const char*>memchr(at, c"\r", end - at)
+        if at == NULL:
+            return NULL
+        start = at
+        while at < end and at[0] == c"\r":
+            at += 1
+        if at < end and at[0] != c"\n":
+            return start
+    return NULL
+
+
+cdef void complain_of_bytes(Sentence* sentence, Trouble trouble, const char* at) noexcept nogil:
+    """What explains all other troubles; on the line of `at`."""
+    sentence.trouble = NONE
+    complain(sentence, trouble, sentence.line, NULL, NULL, 0)
+    while at > sentence.start:
+        at -= 1
+        if at[0] == c"\n":
+            sentence.trouble_line += 1
+
+
 cdef void check_whole(Sentence* sentence) noexcept nogil:
     """What can only be judged at the end of the sentence."""
     cdef const char* bad
@@ -198,12 +223,13 @@ cdef void check_whole(Sentence* sentence) noexcept nogil:
         return
     bad = invalid_utf8(sentence.start, sentence.end)
     if bad != sentence.end:
-        sentence.trouble = NONE  # it explains the other troubles
-        complain(sentence, NOT_UTF8, sentence.line, NULL, NULL, 0)
-        while bad > sentence.start:
-            bad -= 1
-            if bad[0] == c"\n":
-                sentence.trouble_line += 1
+        complain_of_bytes(sentence, NOT_UTF8, bad)
+        return
+    bad = lone_return(sentence.start, sentence.end)
+    if bad != NULL:  # some take it for the end of a line: what follows may be another sentence
+        complain_of_bytes(sentence, LONE_RETURN, bad)
+        if sentence.sent_id != NULL and sentence.sent_id <= bad < sentence.sent_id_end:
+            sentence.sent_id_end = bad
 
 
 cdef int skip_blank_lines(Cursor* cursor) noexcept nogil:

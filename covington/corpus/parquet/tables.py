@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from covington.arrow import arrays
 from covington.corpus.parquet.footer import is_told, row_group_size, row_groups
 from covington.corpus.parquet.row_groups import grouped
+from covington.corpus.parquet.texts import written_out
 from covington.corpus.parquet.unfolding import unfolded
 from covington.corpus.rejecting import RejectSink, judged
 from covington.corpus.rejects import Reject
@@ -197,16 +198,20 @@ def rows_at_a_time(
 
 def sound_rows(batch: pa.RecordBatch, name: str, position: int) -> tuple[pa.RecordBatch, list[Reject]]:
     """The rows that are sentences, in the SENTENCE schema, and the others with what is wrong with them."""
+    not_utf8 = np.zeros(batch.num_rows, np.bool_)
     try:
-        batch.validate(full=True)  # Parquet itself promises neither UTF-8 nor sound lists
-        unfit = unfit_heads(batch)
-        sentences = conform(without_heads(batch, unfit), name, position)
-        if sentences is not batch:
-            sentences.validate(full=True)
-    except pa.ArrowException as error:
-        raise DataError(f"it holds damaged data ({str(error).strip()})", source=name) from None
+        unfit, sentences = _conformed(batch, name, position)
+    except (pa.ArrowException, DataError) as error:
+        try:
+            batch, not_utf8 = written_out(batch)
+            unfit, sentences = _conformed(batch, name, position)
+        except (pa.ArrowException, DataError):  # it was not a text that was wrong, or not only
+            if isinstance(error, DataError):
+                raise error from None
+            raise DataError(f"it holds damaged data ({str(error).strip()})", source=name) from None
     words = _lengths(sentences.column("tokens"))
     wrong = {
+        "not valid UTF-8": not_utf8,
         "it has no words": words <= 0,
         "more than 65535 words": words > MOST_WORDS,
         "a word is null": _has_null(sentences.column("tokens")),
@@ -228,6 +233,16 @@ def sound_rows(batch: pa.RecordBatch, name: str, position: int) -> tuple[pa.Reco
         raw = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
         rejects.append(Reject(name, None, position + int(row), content["sent_id"], reason, raw))
     return sentences.filter(pa.array(~bad)), rejects
+
+
+def _conformed(batch: pa.RecordBatch, name: str, position: int) -> tuple[arrays.Array, pa.RecordBatch]:
+    """Which rows have a head that is none, and all rows in the SENTENCE schema, without these heads."""
+    batch.validate(full=True)  # Parquet itself promises neither UTF-8 nor sound lists
+    unfit = unfit_heads(batch)
+    sentences = conform(without_heads(batch, unfit), name, position)
+    if sentences is not batch:
+        sentences.validate(full=True)
+    return unfit, sentences
 
 
 def _content(row: pa.RecordBatch) -> dict[str, Any]:
