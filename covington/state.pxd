@@ -22,7 +22,7 @@ cdef enum Removed:       # what an arc transition took away, for the error analy
     CYCLE_ARC = 2        # the arc into the new head closed a cycle
 
 
-# What features ask about the arcs of a word, in the order of templates.RELATIONS.
+# What features ask about the arcs of a word (templates.RELATIONS): numbers of 64 bits and nothing else.
 cdef struct Relations:
     uint64_t label              # of the arc from its head: see `label_at`
     uint64_t left_valency
