@@ -25,7 +25,7 @@ from covington.reading import read_sentences
 from covington.survey import Survey, survey
 from covington.training import prepare, train_epoch
 from covington.walk import Walk
-from covington.weights import Weights
+from covington.weights import UPDATE, Weights
 
 PRUNED = (0.1, 0.3, 1.0)
 
@@ -37,7 +37,7 @@ class Exact:
 
     def __init__(self, weights: Weights, options: TrainingOptions, found: Survey) -> None:
         arrays = weights.arrays()
-        self._averages = arrays["sums"] / (weights.steps * 1024.0)
+        self._averages = arrays["sums"] / (weights.steps * float(UPDATE))
         self._classes = arrays["classes"].astype(np.int64)
         starts = np.concatenate(([0], arrays["ends"])).tolist()
         self._rows = dict(zip(arrays["keys"].tolist(), pairwise(starts), strict=True))

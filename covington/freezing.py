@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from covington import __version__, model_file
-from covington.features import Program
+from covington.features import TEMPLATE_BITS, Program
 from covington.frozen import lay_out, make_filter
 from covington.inventory import columns_read, tags_met
 from covington.options import TrainingOptions
 from covington.survey import Survey
-from covington.weights import Weights
+from covington.weights import UPDATE, Weights
 
-NUMBER_BITS = np.uint64(0xFF)  # of a key: which template it is of
+NUMBER_BITS = np.uint64(TEMPLATE_BITS)  # of a key: which template it is of
 
 
 def freeze(
@@ -33,7 +33,7 @@ def freeze(
     """
     arrays = weights.arrays()
     templates = found.templates(options)
-    average = arrays["sums"] / (max(weights.steps, 1) * 1024.0)
+    average = arrays["sums"] / (max(weights.steps, 1) * float(UPDATE))
     average[np.abs(average) < prune] = 0.0
     scale = _scale(arrays, average, weights.classes, len(templates))
     rounded = np.rint(average / scale).astype(np.int16)
