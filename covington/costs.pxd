@@ -4,9 +4,9 @@ from libc.stdint cimport int32_t, int64_t
 
 from covington.cycles cimport Scratch
 
-cdef enum Oracle:
+cdef enum Oracle:      # by name: ORACLES
     STATIC = 0
-    MONOTONIC = 1
+    MONOTONIC = 1       # up to here those of the monotonic system
     LOWER = 2
     PC_UPPER = 3
     UPPER = 4

@@ -1,5 +1,8 @@
 from collections.abc import Sequence
 
+ORACLES: dict[str, int]
+MONOTONIC_ORACLES: frozenset[str]
+
 def unreachable(heads: Sequence[int], gold: Sequence[int], i: int, j: int, explicit_root: bool) -> int: ...
 def cycles(
     heads: Sequence[int], gold: Sequence[int], i: int, j: int, explicit_root: bool, problematic: bool

@@ -14,6 +14,11 @@ cdef enum:
     CYCLE_LIMIT = 4096
 
 
+ORACLES = {"static": STATIC, "monotonic": MONOTONIC, "lower": LOWER, "pc-upper": PC_UPPER, "upper": UPPER}
+#: the oracles of the monotonic system; the others are of the non-monotonic one
+MONOTONIC_ORACLES = frozenset(name for name, number in ORACLES.items() if number <= MONOTONIC)
+
+
 cdef void index_gold(Gold *gold, int first) noexcept nogil:
     """Chain the gold left dependents of each word and note how far left its gold arcs reach."""
     cdef int word, head

@@ -4,7 +4,7 @@ from covington.features import Program
 from covington.frozen import FrozenWeights
 from covington.sentences import Sentences
 
-COUNTS: tuple[str, ...]
+COUNTS: dict[str, int]
 
 class Decoder:
     def __init__(

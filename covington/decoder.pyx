@@ -21,14 +21,15 @@ from covington.features cimport (
     Program, Signature, identity_of, is_same, load_cells, locate, make_key, make_ungated_keys, signature_of,
 )
 from covington.frozen cimport (
-    TRANSITIONS, CommonBucket, Found, FrozenWeights, Rare, Tables, add_up, call, call_gate, fetch_row, find, look, may_know,
+    CommonBucket, Found, FrozenWeights, Rare, Tables, add_up, call, call_gate, fetch_row, find, look, may_know,
 )
 from covington.hashing cimport finish, mix
 from covington.kernels cimport Pair, allocate, largest_of, prefetch
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
-    CYCLE_ARC, LEFT_ARC, NO_ARC, OLD_HEAD, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, is_repair,
-    label_at, label_of, left_arc, no_arc, release, reserve, right_arc, set_label, shift, start, transition_of,
+    CYCLE_ARC, LEFT_ARC, NO_ARC, OLD_HEAD, RIGHT_ARC, SHIFT, TRANSITION_COUNT, Configuration, attach, detach,
+    find_open_words, is_repair, label_at, label_of, left_arc, no_arc, release, reserve, right_arc, set_label, shift, start,
+    transition_of,
 )
 
 import numpy as np
@@ -47,14 +48,16 @@ cdef enum:
     MISSED = 64 - KNOWN         # and those above, which part was looked for in vain since it came
     ROOMY = 32                  # room for so many times the words is given back
     NEVER = -0x7FFFFFFF
-    NON_MONOTONIC = 4           # in `counts`, after the four transitions
-    REPAIRS_TO_GOLD = 5
-    REPAIRS_HARMFUL = 6
-    COUNTED = 7
+    NON_MONOTONIC = TRANSITION_COUNT            # in `counts`, after the transitions
+    REPAIRS_TO_GOLD = NON_MONOTONIC + 1
+    REPAIRS_HARMFUL = NON_MONOTONIC + 2
+    COUNTED = NON_MONOTONIC + 3
 
-COUNTS = (
-    "shift", "no_arc", "left_arc", "right_arc", "non_monotonic", "repairs_to_gold", "repairs_harmful",
-)
+#: what is counted → its number in `counts`; parser.Statistics adds them up
+COUNTS = {
+    "shift": SHIFT, "no_arc": NO_ARC, "left_arc": LEFT_ARC, "right_arc": RIGHT_ARC,
+    "non_monotonic": NON_MONOTONIC, "repairs_to_gold": REPAIRS_TO_GOLD, "repairs_harmful": REPAIRS_HARMFUL,
+}
 
 
 # What the kept parts of a word were made from.
@@ -406,7 +409,7 @@ cdef class Decoder:
         if (self.monotonic or self.weights.own_repairs) and is_repair(&lane.c, transition):
             if self.monotonic:
                 return NEVER
-            return lane.scores[self.weights.first_column[TRANSITIONS] + (transition == RIGHT_ARC)]
+            return lane.scores[self.weights.first_column[TRANSITION_COUNT] + (transition == RIGHT_ARC)]
         return self.best_of(lane, transition)
 
     cdef void decide(self, Lane *lane, Step *best) noexcept nogil:
@@ -554,7 +557,7 @@ cdef class Decoder:
 
     def take_counts(self):
         """Transitions by kind and the error analysis since the last call."""
-        taken = dict(zip(COUNTS, self.counts))
+        taken = {name: self.counts[number] for name, number in COUNTS.items()}
         memset(self.counts, 0, sizeof(self.counts))
         return taken
 

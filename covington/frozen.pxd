@@ -22,16 +22,17 @@ would be one for nothing: of the arcs to one side that no feature has a weight f
 
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
+from covington.features cimport NUMBER_BITS
 from covington.kernels cimport Pair, SmallPair, add_small, add_sparse, match, prefetch, sum_rows
+from covington.state cimport TRANSITION_COUNT
 
 cdef enum:
     COMMON_PLACES = 7       # per bucket
     RARE_PLACES = 5
     PAIRS = 4               # in a rare place
-    NUMBERS = 256           # of templates: the low bits of a key
+    NUMBERS = NUMBER_BITS + 1   # of templates: the low bits of a key
     NEIGHBOURS = 64         # buckets that a feature may be in, one page: no table can make a look-up long
-    TRANSITIONS = 4
-    UNIT = 16               # bytes; a row begins at a multiple of it
+    ROW_UNIT = 16           # bytes; a row begins at a multiple of it
     DENSE = 0x80000000      # set with where a dense row begins, in units; a sparse one has the place alone
     LINE = 64               # bytes in a line of the cache
 
@@ -73,7 +74,7 @@ cdef class FrozenWeights:
     cdef readonly int labels
     cdef readonly bint own_repairs      # do arcs that replace another have classes of their own?
     cdef const uint16_t[::1] classes    # by column
-    cdef int first_column[TRANSITIONS + 1]      # of each transition, and of repairs
+    cdef int first_column[TRANSITION_COUNT + 1]      # of each transition, and of repairs
     cdef readonly int columns
     cdef readonly int width             # of a dense row: the columns rounded up to whole chunks
     cdef take_regions(self, const uint32_t[:, ::1] regions)
@@ -171,7 +172,7 @@ cdef inline void find(const Tables *tables, const CommonBucket *home, uint64_t k
         place = match(<const uint32_t *>bucket, fingerprint_of(key))
         looked += 1
     if place < COMMON_PLACES:
-        row = tables.rows + <uint64_t>(bucket.rows[place] & ~<uint32_t>DENSE) * UNIT
+        row = tables.rows + <uint64_t>(bucket.rows[place] & ~<uint32_t>DENSE) * ROW_UNIT
         is_dense = bucket.rows[place] >> 31
         fetch_row(tables, row, is_dense)
         found.dense[0] = <const int16_t *>row           # into both lists, of which one grows: nothing to guess wrong

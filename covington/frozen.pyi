@@ -10,6 +10,7 @@ class FrozenWeights:
         labels: int,
         own_repairs: bool,
         classes: Any,
+        regions: Any,
         common: Any,
         rows: Any,
         rare: Any,

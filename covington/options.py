@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from covington import encoding
+from covington.costs import MONOTONIC_ORACLES
 from covington.errors import OptionError
 from covington.oracle import ORACLES, ROOTS
 from covington.templates import SETS
@@ -88,7 +89,7 @@ class TrainingOptions:
     @property
     def monotonic(self) -> bool:
         """Does the parser keep to the monotonic system?"""
-        return self.oracle in ("static", "monotonic")
+        return self.oracle in MONOTONIC_ORACLES
 
     @property
     def own_repairs(self) -> bool:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from covington import costs as _costs
+from covington import state as _state
 from covington.errors import OptionError
 from covington.exact import exact_loss as exact_loss  # the search has a module of its own
 
-TRANSITIONS = ("Shift", "NoArc", "LeftArc", "RightArc")
-ORACLES = ("static", "monotonic", "lower", "pc-upper", "upper")
+TRANSITIONS = tuple(sorted(_state.TRANSITIONS, key=_state.TRANSITIONS.__getitem__))  # by number
+ORACLES = tuple(_costs.ORACLES)
 SYSTEMS = ("monotonic", "non-monotonic")
 ROOTS = ("implicit", "explicit")
 
@@ -44,7 +45,7 @@ def transition_costs(
         raise OptionError(f"oracle {oracle!r} is none of {', '.join(ORACLES)}")
     if not (0 if explicit else 1) <= i or j > len(gold):
         raise OptionError("costs are for configurations with two focus words")
-    found = _costs.transition_costs(heads, gold, i, j, explicit, ORACLES.index(oracle))
+    found = _costs.transition_costs(heads, gold, i, j, explicit, _costs.ORACLES[oracle])
     return {name: loss for name, loss in zip(TRANSITIONS, found, strict=True) if loss is not None}
 
 
@@ -64,9 +65,7 @@ def apply(
         raise OptionError(f"system {system!r} is none of {', '.join(SYSTEMS)}")
     if j > len(heads):
         raise OptionError(f"{transition} is not allowed: the buffer is empty")
-    from covington import state
-
-    result = state.apply(heads, i, j, TRANSITIONS.index(transition), system == "monotonic", explicit)
+    result = _state.apply(heads, i, j, _state.TRANSITIONS[transition], system == "monotonic", explicit)
     if result is None:
         raise OptionError(
             f"{transition} is not allowed with the focus words {i} and {j} in the {system} system"

@@ -16,7 +16,7 @@ import numpy.ma
 import pyarrow as pa
 
 from covington import arrays, encoding, model_file, models
-from covington.decoder import Decoder
+from covington.decoder import COUNTS, Decoder
 from covington.errors import ModelError, OptionError
 from covington.features import Program
 from covington.frozen import FrozenWeights
@@ -28,7 +28,7 @@ from covington.schemas import MOST_WORDS, PARSE
 #: flags of sentences
 TOO_LONG = "too-long"  # not parsed
 UNTAGGED = "untagged"  # parsed, but no word has a tag that the model knows, where it looks for tags
-#: the arrays of a model file, in the order FrozenWeights takes them
+#: the arrays of a model file, by the names that FrozenWeights takes them
 ARRAYS = ("classes", "regions", "common", "rows", "rare", "gate_filter")
 
 
@@ -64,6 +64,10 @@ class Statistics:
         return self.shift + self.no_arc + self.left_arc + self.right_arc
 
 
+if missing := COUNTS.keys() - Statistics.__dataclass_fields__.keys():
+    raise ImportError(f"the decoder counts what Statistics does not have: {', '.join(sorted(missing))}")
+
+
 def _sum(one: Any, other: Any) -> Any:
     """Of two counts, or of two tables of counts by name."""
     if isinstance(one, dict):
@@ -86,7 +90,7 @@ class Parser:
             self._root_label = self.labels.index(self.metadata["root_label"])
             self._single_root = not self.metadata.get("many_roots", False)
             self._weights = FrozenWeights(
-                len(self.labels), self.options.own_repairs, *(model.arrays[name] for name in ARRAYS)
+                len(self.labels), self.options.own_repairs, **{name: model.arrays[name] for name in ARRAYS}
             )
             self._free_decoders: list[Decoder] = []
         except (KeyError, TypeError, ValueError, OverflowError) as error:

@@ -7,13 +7,14 @@ The arcs A are kept as a head and a label per word. Two extra places per array s
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-cdef enum Transition:
+cdef enum Transition:   # by name: TRANSITIONS
     SHIFT = 0
     NO_ARC = 1
     LEFT_ARC = 2
     RIGHT_ARC = 3
 
 cdef enum:
+    TRANSITION_COUNT = 4
     NUMBERED_FROM = 2    # labels, where features see them
 
 cdef enum Removed:       # what an arc transition took away, for the error analysis

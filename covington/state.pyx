@@ -8,6 +8,8 @@ from covington.hashing cimport SEED, finish, mix
 cdef enum:
     INT_ARRAYS = 9
 
+TRANSITIONS = {"Shift": SHIFT, "NoArc": NO_ARC, "LeftArc": LEFT_ARC, "RightArc": RIGHT_ARC}
+
 
 cdef int reserve(Configuration *c, int n) except -1 nogil:
     """Make room for n words; nothing is allocated again for a shorter sentence."""

@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from covington import encoding, model_file
 from covington.arrays import Array
+from covington.costs import ORACLES
 from covington.errors import ModelError
 from covington.features import Program
 from covington.learner import Learner
 from covington.mixing import Changes
 from covington.options import ACCEPT, TrainingOptions
-from covington.oracle import ORACLES
 from covington.sentences import Sentences
 from covington.survey import Survey
 from covington.weights import Weights
@@ -50,7 +50,7 @@ def prepare(batches: Iterable[pa.RecordBatch], options: TrainingOptions, found: 
     learner = Learner(
         program,
         len(found.label_list),
-        ORACLES.index(options.oracle),
+        ORACLES[options.oracle],
         options.root == "explicit",
         options.own_repairs,
         options.target == "best",

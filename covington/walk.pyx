@@ -7,12 +7,13 @@ from covington.features cimport (
 )
 from covington.sentences cimport Sentences, length_of, values_of
 from covington.state cimport (
-    LEFT_ARC, RIGHT_ARC, Configuration, attach, detach, find_open_words, is_repair, label_at, left_arc, no_arc,
+    LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, attach, detach, find_open_words, is_repair, label_at, left_arc, no_arc,
     release, reserve, right_arc, set_label, shift, start,
 )
 
 from covington import templates as tables
 from covington.errors import OptionError
+from covington.state import TRANSITIONS
 
 
 cdef class Walk:
@@ -39,16 +40,17 @@ cdef class Walk:
     def take(self, name, int label=-1):
         """Make a transition; OptionError where it is not allowed. Returns whether an arc was removed."""
         cdef bint two_words = self.c.j <= self.c.n and self.c.i >= self.c.first
-        if name == "Shift" and self.c.j <= self.c.n:
+        cdef int transition = TRANSITIONS.get(name, -1)
+        if transition == SHIFT and self.c.j <= self.c.n:
             shift(&self.c)
             return False
-        if name == "NoArc" and two_words:
+        if transition == NO_ARC and two_words:
             no_arc(&self.c)
             return False
-        if name == "LeftArc" and two_words and self.c.i > 0:
+        if transition == LEFT_ARC and two_words and self.c.i > 0:
             if not (self.monotonic and is_repair(&self.c, LEFT_ARC)):
                 return left_arc(&self.c, label) != 0
-        if name == "RightArc" and two_words:
+        if transition == RIGHT_ARC and two_words:
             if not (self.monotonic and is_repair(&self.c, RIGHT_ARC)):
                 return right_arc(&self.c, label) != 0
         raise OptionError(f"{name} is not allowed with the focus words {self.c.i} and {self.c.j}")
