@@ -28,7 +28,7 @@ from tests.strategies import LABELS, systems
 # beginnings, ends and shapes that some share and others do not; letters of one to four bytes
 FORMS = (
     *("Haus", "Hausboot", "Baumhaus", "haus", "HAUS", "ab", "b", "McDonald", "3,000", "30,00"),
-    *("日本語です", "本語です", "日本語", "éa", "e\u0301a", "😀😀😀😀", "😀x"),
+    *("x,yz", "B", "7", "?", "日本語です", "本語です", "日本語", "éa", "e\u0301a", "😀😀😀😀", "😀x"),
 )
 COLUMNS: dict[str, tuple[str | None, ...]] = {
     "upos": ("NOUN", "VERB", "", None),
