@@ -4,10 +4,10 @@ from libc.string cimport memchr, memcmp, strlen
 
 from covington.arrow_views cimport ListView, StringView, is_valid
 from covington.conllu_comments cimport comment_value
-from covington.text_output cimport Output, put, put_byte
+from covington.text_output cimport NO_MEMORY, Output, put, put_byte
 
 cdef enum:
-    BREAK = 3  # a value that holds a line break
+    BREAK = NO_MEMORY + 1  # a value that holds a line break
 
 
 cdef inline bint has(StringView* values, Py_ssize_t place) noexcept nogil:

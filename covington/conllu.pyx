@@ -5,10 +5,14 @@ from libc.string cimport memset
 
 from covington.conllu_columns cimport Columns, clear, close_sentence, record_batch, roll_back
 from covington.conllu_sentence cimport (
-    INCOMPLETE, NO_MEMORY, NOTHING, REJECTED, TOO_LARGE, Cursor, Sentence, pass_sentence, read_sentence,
+    BAD_HEAD, COLUMNS, EMPTY_FIELD, EMPTY_ID, FAR_HEAD, INCOMPLETE, LARGEST_SENTENCE, LATE_COMMENT, NO_MEMORY, NO_WORDS,
+    NOT_UTF8, NOTHING, RANGE_ID, REJECTED, TOO_LARGE, TOO_LONG, TROUBLE_COUNT, WORD_ID, Cursor, Sentence,
+    pass_sentence, read_sentence,
 )
 from covington.text_scan cimport is_blank
 
+from covington import conllu_rejects, endless
+from covington.agreement import require_same_value
 from covington.conllu_format import format_batch, format_rows
 from covington.conllu_rejects import Reject, reason, reject_batch
 from covington.errors import DataError
@@ -17,8 +21,17 @@ __all__ = ["SentenceBuilder", "format_batch", "format_rows", "parse_bytes", "sen
 
 cdef enum:
     LARGEST_BATCH = 64 << 20  # bytes of text after which a batch is full, whatever its number of sentences
-    KEPT = 1 << 16  # bytes of a stretch that is too large for a sentence, as in covington.endless
     LARGEST_INPUT = 2147483647 - 64  # Arrow's string offsets are 32 bits
+
+cdef dict TROUBLES = {
+    COLUMNS: "columns", EMPTY_FIELD: "empty field", WORD_ID: "word ID", RANGE_ID: "multiword ID",
+    EMPTY_ID: "empty node ID", BAD_HEAD: "bad head", FAR_HEAD: "far head", LATE_COMMENT: "late comment",
+    NO_WORDS: "no words", TOO_LONG: "too long", NOT_UTF8: "not UTF-8", TOO_LARGE: "too large",
+}
+
+if set(TROUBLES.values()) != set(conllu_rejects.REASONS) or sorted(TROUBLES) != list(range(1, TROUBLE_COUNT)):
+    raise ImportError("conllu_rejects.REASONS does not have a sentence for each trouble of the compiled reader")
+require_same_value("the number of bytes in the largest sentence", endless.LONGEST, LARGEST_SENTENCE)
 
 
 cdef class SentenceBuilder:
@@ -111,12 +124,12 @@ cdef class SentenceBuilder:
         sent_id = None if sentence.sent_id == NULL else PyBytes_FromStringAndSize(
             sentence.sent_id, sentence.sent_id_end - sentence.sent_id).decode("utf-8", "replace")
         if sentence.trouble == TOO_LARGE:
-            raw = PyBytes_FromStringAndSize(sentence.start, min(sentence.end - sentence.start, KEPT))
+            raw = PyBytes_FromStringAndSize(sentence.start, min(sentence.end - sentence.start, <Py_ssize_t>endless.KEPT))
         else:
             raw = PyBytes_FromStringAndSize(sentence.start, sentence.end - sentence.start) + b"\n"
         self.rejects.append(Reject(
             self.source, sentence.trouble_line, self.cursor.position - 1, sent_id,
-            reason(sentence.trouble, value, sentence.detail, sentence.words), raw,
+            reason(TROUBLES[sentence.trouble], value, sentence.detail, sentence.words), raw,
         ))
 
     def take(self):

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from covington import arrays
 from covington.atomic import atomic_file
-from covington.conllu_rejects import Reject
+from covington.conllu_rejects import TOO_MANY_WORDS, Reject
 from covington.errors import DataError, OptionError
 from covington.parquet_footer import is_told, row_group_size, row_groups
 from covington.parquet_groups import grouped
@@ -208,7 +208,7 @@ def sound_rows(batch: pa.RecordBatch, name: str, position: int) -> tuple[pa.Reco
     words = _lengths(sentences.column("tokens"))
     wrong = {
         "it has no words": words <= 0,
-        "more than 65535 words": words > MOST_WORDS,
+        TOO_MANY_WORDS: words > MOST_WORDS,
         "a word is null": _has_null(sentences.column("tokens")),
         "a head is not the number of a word": unfit,
     }
