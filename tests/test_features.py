@@ -257,7 +257,7 @@ def test_scores_of_every_step_are_sums_of_weights(
     names = SETS[name] if name in SETS else random_templates(int(name[-1]))
     monkeypatch.setitem(templates.SETS, "paper", " ".join(names))
     chooser = random.Random(name)
-    rows = [random_row(length, chooser.choice) for length in (9, 8, 7, 6, 9, 8, 12)]
+    rows = [random_row(length, chooser.choice) for length in (9, 8, 7, 12, 15, 18, 20)]
     options, found = TrainingOptions(templates="paper", root=root, repairs=repairs), survey([batch(*rows)])
     assert set(found.label_list) == {"root", *LABELS}
     assert found.templates(options) == names
