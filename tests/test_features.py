@@ -224,7 +224,7 @@ def by_transition(
     scores: Any, c: Configuration, system: TransitionSystem, own_repairs: bool
 ) -> dict[str, tuple[int, str]]:
     """Name → the score that decides about a transition, and its best label."""
-    found, labels = {}, len(LABELS) + 1
+    found, labels = {}, (len(scores) - 2 - 2 * own_repairs) // 2
     for name in system.permissible(c):
         if name in ("Shift", "NoArc"):
             found[name] = (int(scores[0 if name == "Shift" else 1]), "")
@@ -238,17 +238,18 @@ def by_transition(
 
 
 @pytest.mark.parametrize(
-    ("name", "root", "repairs"),
+    ("name", "root", "repairs", "labels"),
     [
         *(
-            (name, "implicit", "own")
+            (name, "implicit", "own", 4)
             for name in ("paper", "rich", "every", *(f"random {seed}" for seed in range(8)))
         ),
-        *((name, "explicit", "shared") for name in ("rich", "every", "random 8", "random 9")),
+        *((name, "explicit", "shared", 4) for name in ("rich", "every", "random 8", "random 9")),
+        *((name, "implicit", "own", 1) for name in ("paper", "rich", "every")),
     ],
 )
 def test_scores_of_every_step_are_sums_of_weights(
-    name: str, root: Root, repairs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, root: Root, repairs: str, labels: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the decoder keeps or remembers of a score is what it would be if it were made anew.
 
@@ -258,8 +259,10 @@ def test_scores_of_every_step_are_sums_of_weights(
     monkeypatch.setitem(templates.SETS, "paper", " ".join(names))
     chooser = random.Random(name)
     rows = [random_row(length, chooser.choice) for length in (9, 8, 7, 12, 15, 18, 20)]
+    for row in rows:
+        row["deprel"] = ["root", *chooser.choices(LABELS[:labels], k=len(row["deprel"]) - 1)]
     options, found = TrainingOptions(templates="paper", root=root, repairs=repairs), survey([batch(*rows)])
-    assert set(found.label_list) == {"root", *LABELS}
+    assert set(found.label_list) == {"root", *LABELS[:labels]}
     assert found.templates(options) == names
     judge, system = Judge(names), TransitionSystem(False, root)
     weights = random_weights(judge, rows, system, found.classes(options))
