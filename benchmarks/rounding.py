@@ -22,7 +22,7 @@ from covington.features import encoding
 from covington.features.program import Program
 from covington.features.walk import Walk
 from covington.learning.perceptron.freezing import freeze
-from covington.learning.perceptron.weights import Weights
+from covington.learning.perceptron.weights import UPDATE, Weights
 from covington.learning.survey import Survey, survey
 from covington.learning.training import prepare, train_epoch
 from covington.model.options import TrainingOptions
@@ -39,7 +39,7 @@ class Exact:
 
     def __init__(self, weights: Weights, options: TrainingOptions, found: Survey) -> None:
         arrays = weights.arrays()
-        self._averages = arrays["sums"] / (weights.steps * 1024.0)
+        self._averages = arrays["sums"] / (weights.steps * float(UPDATE))
         self._classes = arrays["classes"].astype(np.int64)
         starts = np.concatenate(([0], arrays["ends"])).tolist()
         self._rows = dict(zip(arrays["keys"].tolist(), pairwise(starts), strict=True))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from covington.corpus.conllu.overlong import REASON
 from covington.errors import DataError
-from covington.schemas import REJECT
+from covington.schemas import MOST_WORDS, REJECT
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+TOO_MANY_WORDS = f"more than {MOST_WORDS} words"
 
 
 class Reject(NamedTuple):
@@ -37,28 +38,48 @@ def rejects_in(batch: pa.RecordBatch) -> list[Reject]:
     return [Reject(**row) for row in batch.to_pylist()]
 
 
-def reason(trouble: int, value: bytes, detail: int, words: int) -> str:
-    """What is wrong, from the number that the compiled reader gives (its enum has the same order)."""
-    shown = repr(value[:40].decode("utf-8", "replace"))
-    return (
-        "",
-        f"expected 10 columns separated by tabs, found {detail}"
-        + (": is it plain text, or are there blanks instead of tabs?" if detail == 1 else ""),
-        f"column {COLUMNS[detail]} is empty (an unknown value is written _)" if trouble == 2 else "",
-        f"ID {shown} where {detail} was expected",
-        f"multiword token {shown} does not fit here: the next word is {detail}"
-        if value
-        else "a multiword token goes past the last word",
-        f"empty node {shown} does not fit here: the last word was {detail}",
-        f"HEAD {shown} is not the number of a word",
-        f"HEAD {detail} is outside the sentence, which has {words} word{'s' if words != 1 else ''}",
-        f"comment {shown} after the first word",
-        f"{'empty nodes' if detail else 'comments'} without a single word",
-        "more than 65535 words",
-        "not valid UTF-8",
-        REASON,
-        "a carriage return within a line: lines end in a line feed, or in both",
-    )[trouble]
+def reason(trouble: str, value: bytes, detail: int, words: int) -> str:
+    """What is wrong, from what the compiled reader says of it."""
+    return REASONS[trouble](value[:40].decode("utf-8", "replace"), detail, words)
+
+
+def _columns(value: str, detail: int, words: int) -> str:
+    hint = ": is it plain text, or are there blanks instead of tabs?" if detail == 1 else ""
+    return f"expected 10 columns separated by tabs, found {detail}{hint}"
+
+
+def _multiword_id(value: str, detail: int, words: int) -> str:
+    if not value:
+        return "a multiword token goes past the last word"
+    return f"multiword token {value!r} does not fit here: the next word is {detail}"
+
+
+#: trouble → its sentence, made of the value that is wrong, a number that goes with it, and the words so far
+REASONS: dict[str, Callable[[str, int, int], str]] = {
+    "columns": _columns,
+    "empty field": lambda value, detail, words: (
+        f"column {COLUMNS[detail]} is empty (an unknown value is written _)"
+    ),
+    "word ID": lambda value, detail, words: f"ID {value!r} where {detail} was expected",
+    "multiword ID": _multiword_id,
+    "empty node ID": lambda value, detail, words: (
+        f"empty node {value!r} does not fit here: the last word was {detail}"
+    ),
+    "bad head": lambda value, detail, words: f"HEAD {value!r} is not the number of a word",
+    "far head": lambda value, detail, words: (
+        f"HEAD {detail} is outside the sentence, which has {words} word{'s' if words != 1 else ''}"
+    ),
+    "late comment": lambda value, detail, words: f"comment {value!r} after the first word",
+    "no words": lambda value, detail, words: (
+        f"{'empty nodes' if detail else 'comments'} without a single word"
+    ),
+    "too long": lambda value, detail, words: TOO_MANY_WORDS,
+    "not UTF-8": lambda value, detail, words: "not valid UTF-8",
+    "too large": lambda value, detail, words: REASON,
+    "lone return": lambda value, detail, words: (
+        "a carriage return within a line: lines end in a line feed, or in both"
+    ),
+}
 
 
 def row_reject(row: pa.RecordBatch, reason: str) -> Reject:

@@ -6,28 +6,29 @@ from covington.base.hashing cimport finish, mix
 from covington.transition.configuration cimport Configuration, label_at
 from covington.transition.system cimport Surroundings
 
+# templates.GROUPS, by the names that features.pyx gives them. Groups that are kept together are neighbours.
 cdef enum:
-    GROUPS = 14             # in the order of templates.GROUPS
-    LEFT_WORD = 0
-    LEFT_HEAD = 1
-    LEFT_LEFT = 2
-    LEFT_RIGHT = 3
-    RIGHT_WORD = 4
-    RIGHT_HEAD = 5
-    RIGHT_LEFT = 6
-    FIRST_OPEN = 7
-    LAST_OPEN = 8
-    PAIR_TAGS = 9
-    PAIR_DISTANCE = 10
-    PAIR_ARCS = 11
-    PAIR_FAMILY = 12
-    PAIR = 13
-    NODES = 21              # in the order of templates.NODES
+    LEFT_WORD, LEFT_HEAD, LEFT_LEFT, LEFT_RIGHT
+    RIGHT_WORD, RIGHT_HEAD, RIGHT_LEFT
+    FIRST_OPEN, LAST_OPEN
+    PAIR_TAGS, PAIR_DISTANCE, PAIR_ARCS, PAIR_FAMILY, PAIR
+    GROUPS                  # how many there are
+
+# templates.NODES, by the names that features.pyx gives them.
+cdef enum:
+    L0, L1, L2, LA
+    L0_HEAD, L0_GRANDPARENT, L0_LEFT_FARTHEST, L0_LEFT_NEAREST, L0_RIGHT_FARTHEST, L0_RIGHT_NEAREST
+    R0, R1, R2, R3, RB
+    R0_HEAD, R0_GRANDPARENT, R0_LEFT_FARTHEST, R0_LEFT_NEAREST
+    CL, CR
+    NODES                   # how many there are
+
+cdef enum:
     MOST_CELLS = 48         # different values that the templates of one group may ask for
     MOST_TEMPLATES = 96     # templates in one group
     MOST_PARTS = 8          # values in one template
     NUMBER_BITS = 0xFF      # of a key: which template it is of
-    MOST_KEYS = 256         # of all templates
+    MOST_KEYS = NUMBER_BITS + 1     # of all templates
     FARTHEST = 20           # longer distances are all one
 
 

@@ -1,3 +1,5 @@
+TEMPLATE_BITS: int
+
 class Program:
     attributes: list[str]
     names: list[str]

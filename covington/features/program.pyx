@@ -1,13 +1,49 @@
 """Feature extraction: a small interpreter for the tables of templates.py."""
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint64_t
 
 from covington.base.hashing cimport hash_bytes
-from covington.transition.configuration cimport Configuration
+from covington.transition.configuration cimport Configuration, Relations
 from covington.transition.system cimport Surroundings
 
 from covington.features import templates as tables
+from covington.base.agreement import require_same_names
 from covington.errors import OptionError
+
+cdef dict _GROUPS = {
+    "left word": LEFT_WORD, "left head": LEFT_HEAD, "left left": LEFT_LEFT, "left right": LEFT_RIGHT,
+    "right word": RIGHT_WORD, "right head": RIGHT_HEAD, "right left": RIGHT_LEFT,
+    "first open": FIRST_OPEN, "last open": LAST_OPEN,
+    "pair tags": PAIR_TAGS, "pair distance": PAIR_DISTANCE, "pair arcs": PAIR_ARCS, "pair family": PAIR_FAMILY,
+    "pair": PAIR,
+}
+cdef dict _NODES = {
+    "L0": L0, "L1": L1, "L2": L2, "LA": LA, "L0h": L0_HEAD, "L0h2": L0_GRANDPARENT,
+    "L0l": L0_LEFT_FARTHEST, "L0l'": L0_LEFT_NEAREST, "L0r": L0_RIGHT_FARTHEST, "L0r'": L0_RIGHT_NEAREST,
+    "R0": R0, "R1": R1, "R2": R2, "R3": R3, "RB": RB, "R0h": R0_HEAD, "R0h2": R0_GRANDPARENT,
+    "R0l": R0_LEFT_FARTHEST, "R0l'": R0_LEFT_NEAREST,
+    "CL": CL, "CR": CR,
+}
+
+
+cdef dict _relation_numbers():
+    """Attribute → which of the numbers in state.Relations it is."""
+    cdef Relations one
+    cdef uint64_t *first = <uint64_t *>&one
+    return {
+        "l": &one.label - first, "vl": &one.left_valency - first, "vr": &one.right_valency - first,
+        "sl": &one.left_labels - first, "sr": &one.right_labels - first,
+    }
+
+
+cdef dict _RELATIONS = _relation_numbers()
+
+require_same_names("the groups of templates", tables.GROUPS, _GROUPS)
+require_same_names("the nodes of templates", tables.NODES, _NODES)
+require_same_names("the attributes of arcs", tables.RELATIONS, _RELATIONS)
+
+#: bits of a key that say which template it is of
+TEMPLATE_BITS = NUMBER_BITS
 
 
 cdef class Program:
@@ -21,7 +57,7 @@ cdef class Program:
     def __cinit__(self, names):
         parsed = [tables.parse_template(name) for name in names]
         self.names = list(names)
-        groups = [[template for template in parsed if template.group == name] for name in tables.GROUPS]
+        groups = [[template for template in parsed if template.group == name] for name in sorted(_GROUPS, key=_GROUPS.get)]
         asked = {atom.word for template in parsed for atom in template.atoms if atom.word}
         asked.update(word for group in groups[:PAIR] for word in _whole_words(group, asked).values())
         self.attributes = sorted(asked)
@@ -68,12 +104,12 @@ cdef class Program:
         group.relation_cells = sum(attribute != tables.DISTANCE for _, attribute in cells)
         group.distance_cell = MOST_CELLS if group.relation_cells == len(cells) else group.relation_cells
         for t, (node, attribute) in enumerate(cells[:group.relation_cells]):
-            group.node[t] = tables.NODES.index(node)
-            group.source[t] = (self.attributes if t < group.word_cells else tables.RELATIONS).index(attribute)
+            group.node[t] = _NODES[node]
+            group.source[t] = self.attributes.index(attribute) if t < group.word_cells else _RELATIONS[attribute]
         words = _whole_words(templates, self.attributes) if number < PAIR else {}      # nobody remembers the rest
         group.words = len(words)
         for t, (node, attribute) in enumerate(words.items()):
-            group.word_node[t] = tables.NODES.index(node)
+            group.word_node[t] = _NODES[node]
             group.word_source[t] = self.attributes.index(attribute)
 
 
@@ -96,26 +132,26 @@ def _whole_words(templates, attributes):
 
 
 cdef void locate(const Configuration *c, const Surroundings *around, int32_t *nodes) noexcept nogil:
-    """The words that stand at the nodes, in the order of templates.NODES."""
+    """The words that stand at the nodes."""
     cdef int i = around.left[0], j = around.right[0]
-    nodes[0] = i
-    nodes[1] = around.left[1]
-    nodes[2] = around.left[2]
-    nodes[3] = around.after_left
-    nodes[4] = head_of(c, i)
-    nodes[5] = head_of(c, nodes[4])
-    nodes[6] = c.left_farthest[i]
-    nodes[7] = c.left_nearest[i]
-    nodes[8] = c.right_farthest[i]
-    nodes[9] = c.right_nearest[i]
-    nodes[10] = j
-    nodes[11] = around.right[1]
-    nodes[12] = around.right[2]
-    nodes[13] = around.right[3]
-    nodes[14] = around.before_right
-    nodes[15] = head_of(c, j)
-    nodes[16] = head_of(c, nodes[15])
-    nodes[17] = c.left_farthest[j]
-    nodes[18] = c.left_nearest[j]
-    nodes[19] = c.open_first
-    nodes[20] = c.open_last
+    nodes[L0] = i
+    nodes[L1] = around.left[1]
+    nodes[L2] = around.left[2]
+    nodes[LA] = around.after_left
+    nodes[L0_HEAD] = head_of(c, i)
+    nodes[L0_GRANDPARENT] = head_of(c, nodes[L0_HEAD])
+    nodes[L0_LEFT_FARTHEST] = c.left_farthest[i]
+    nodes[L0_LEFT_NEAREST] = c.left_nearest[i]
+    nodes[L0_RIGHT_FARTHEST] = c.right_farthest[i]
+    nodes[L0_RIGHT_NEAREST] = c.right_nearest[i]
+    nodes[R0] = j
+    nodes[R1] = around.right[1]
+    nodes[R2] = around.right[2]
+    nodes[R3] = around.right[3]
+    nodes[RB] = around.before_right
+    nodes[R0_HEAD] = head_of(c, j)
+    nodes[R0_GRANDPARENT] = head_of(c, nodes[R0_HEAD])
+    nodes[R0_LEFT_FARTHEST] = c.left_farthest[j]
+    nodes[R0_LEFT_NEAREST] = c.left_nearest[j]
+    nodes[CL] = c.open_first
+    nodes[CR] = c.open_last

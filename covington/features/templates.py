@@ -70,6 +70,7 @@ NODES = (
     *("R0", "R1", "R2", "R3", "RB", "R0h", "R0h2", "R0l", "R0l'"),
     *("CL", "CR"),
 )
+FOCUS_WORDS = ("L0", "R0")
 #: node → does it stay what it is for as long as the focus word does?
 FIXED_NODES = {"L0", "L1", "L2", "LA", "R0", "R1", "R2", "R3", "RB"}
 
@@ -152,9 +153,11 @@ class Template:
 
 
 def _depends_on(atom: Atom) -> set[str]:
-    """What an atom of a focus word needs to know of the arcs."""
+    """What an atom of a focus word, or of one beside it, needs to know of the arcs."""
     if atom.node not in FIXED_NODES:
         return {DEPENDS_ON[atom.node[2:]]}
+    if atom.state and atom.node not in FOCUS_WORDS:
+        return {"another word's arcs"}
     return {STATE_DEPENDS_ON[attribute] for attribute in atom.state}
 
 

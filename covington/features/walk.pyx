@@ -13,6 +13,7 @@ from covington.transition.system cimport CHOICE, Surroundings, System, bit
 
 from covington.features import templates as tables
 from covington.errors import OptionError
+from covington.transition.configuration import TRANSITIONS
 
 
 cdef class Walk:

@@ -10,7 +10,7 @@ from typing import Any
 from covington.errors import OptionError
 from covington.features import encoding
 from covington.features.templates import SETS
-from covington.transition.names import ORACLES, ROOTS
+from covington.transition.names import MONOTONIC_ORACLES, ORACLES, ROOTS
 
 #: rule → are premature guesses accepted, are wrong arcs accepted that replace another arc?
 ACCEPT = {
@@ -88,7 +88,7 @@ class TrainingOptions:
     @property
     def monotonic(self) -> bool:
         """Does the parser keep to the monotonic system?"""
-        return self.oracle in ("static", "monotonic")
+        return self.oracle in MONOTONIC_ORACLES
 
     @property
     def own_repairs(self) -> bool:

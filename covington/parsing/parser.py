@@ -34,7 +34,7 @@ from covington.transition.systems import make_system
 #: flags of sentences
 TOO_LONG = "too-long"  # not parsed
 UNTAGGED = "untagged"  # parsed, but no word has a tag that the model knows, where it looks for tags
-#: the arrays of a model file, in the order FrozenWeights takes them
+#: the arrays of a model file, by the names that FrozenWeights takes them
 ARRAYS = ("classes", "regions", "common", "rows", "rare", "gate_filter")
 
 
@@ -91,7 +91,7 @@ class Parser:
             self._single_root = not self.metadata.get("many_roots", False)
             self._system = make_system(self.options.oracle, self.options.root == "explicit")
             classes = Classes(self._system, len(self.labels), self.options.own_repairs)
-            self._weights = FrozenWeights(classes, *(model.arrays[name] for name in ARRAYS))
+            self._weights = FrozenWeights(classes, **{name: model.arrays[name] for name in ARRAYS})
             self._free_decoders: list[Decoder] = []
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelError(f"{model.path}: not a parser's model ({error})") from error

@@ -25,14 +25,16 @@ from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 from covington.transition.classes cimport ClassTable
 from covington.transition.system cimport MAX_TRANSITIONS
 from covington.scorers.kernels cimport Pair, SmallPair, add_small, add_sparse, match, prefetch, sum_rows
+from covington.features.program cimport NUMBER_BITS
+from covington.transition.configuration cimport TRANSITION_COUNT
 
 cdef enum:
     COMMON_PLACES = 7       # per bucket
     RARE_PLACES = 5
     PAIRS = 4               # in a rare place
-    NUMBERS = 256           # of templates: the low bits of a key
+    NUMBERS = NUMBER_BITS + 1   # of templates: the low bits of a key
     NEIGHBOURS = 64         # buckets that a feature may be in, one page: no table can make a look-up long
-    UNIT = 16               # bytes; a row begins at a multiple of it
+    ROW_UNIT = 16           # bytes; a row begins at a multiple of it
     DENSE = 0x80000000      # set with where a dense row begins, in units; a sparse one has the place alone
     LINE = 64               # bytes in a line of the cache
 
@@ -175,7 +177,7 @@ cdef inline void find(const Tables *tables, const CommonBucket *home, uint64_t k
         place = match(<const uint32_t *>bucket, fingerprint_of(key))
         looked += 1
     if place < COMMON_PLACES:
-        row = tables.rows + <uint64_t>(bucket.rows[place] & ~<uint32_t>DENSE) * UNIT
+        row = tables.rows + <uint64_t>(bucket.rows[place] & ~<uint32_t>DENSE) * ROW_UNIT
         is_dense = bucket.rows[place] >> 31
         fetch_row(tables, row, is_dense)
         found.dense[0] = <const int16_t *>row           # into both lists, of which one grows: nothing to guess wrong

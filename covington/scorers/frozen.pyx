@@ -15,7 +15,7 @@ cdef enum:
     BUCKET = 16             # 32-bit numbers in a bucket
     FILTERED = 16           # rare features that the filter of one bucket can tell from others well enough
     ENOUGH = 8              # a row with weights for one column in eight or more is dense
-    LINE_UNITS = LINE // UNIT
+    LINE_UNITS = LINE // ROW_UNIT
     PAGE = NEIGHBOURS * LINE
     COMMON = 0              # where a feature is at home
     RARE = 1
@@ -39,7 +39,7 @@ cdef class FrozenWeights:
                 raise ModelError(f"the table of {name} features does not have its shape")
         if gate_filter.shape[0] < 1 or gate_filter.shape[0] & (gate_filter.shape[0] - 1):
             raise ModelError("the filter for gates does not have its shape")
-        if rows.shape[0] < 1 or rows.shape[1] != UNIT // sizeof(uint32_t):
+        if rows.shape[0] < 1 or rows.shape[1] != ROW_UNIT // sizeof(uint32_t):
             raise ModelError("the rows of weights do not have their shape")
         # common buckets, rows, rare buckets and the filter, one after the other; neighbours lie in one page
         cdef size_t rows_at = common.nbytes
@@ -126,13 +126,13 @@ cdef bint are_sound(const Tables *tables, int64_t units, int width, int columns)
 cdef inline bint is_sound_row(const Tables *tables, uint32_t row, int64_t units, int width, int columns) noexcept nogil:
     """Does one row?"""
     cdef int64_t first = row & ~<uint32_t>DENSE, last
-    cdef const Pair *pairs = <const Pair *>(tables.rows + first * UNIT)
+    cdef const Pair *pairs = <const Pair *>(tables.rows + first * ROW_UNIT)
     if row & <uint32_t>DENSE:
         return first + units_of(width) <= units
     if first >= units:
         return False
     last = first + units_of_sparse(pairs.number)
-    return last <= units and are_of_columns(pairs + 1, (last - first) * (UNIT // <int64_t>sizeof(Pair)) - 1, columns)
+    return last <= units and are_of_columns(pairs + 1, (last - first) * (ROW_UNIT // <int64_t>sizeof(Pair)) - 1, columns)
 
 
 cdef inline bint are_of_columns(const Pair *pairs, int64_t count, int columns) noexcept nogil:
@@ -155,11 +155,11 @@ cdef inline bint is_sound_bucket(const RareBucket *bucket, int columns) noexcept
 
 cdef int64_t units_of(int width) noexcept nogil:
     """The units of a dense row."""
-    return width * <int64_t>sizeof(int16_t) // UNIT
+    return width * <int64_t>sizeof(int16_t) // ROW_UNIT
 
 
 cdef int64_t units_of_sparse(int64_t pairs) noexcept nogil:
-    return ((1 + pairs) * <int64_t>sizeof(Pair) + UNIT - 1) // UNIT
+    return ((1 + pairs) * <int64_t>sizeof(Pair) + ROW_UNIT - 1) // ROW_UNIT
 
 
 cdef int64_t start_of(int64_t at, int64_t units) noexcept nogil:
@@ -232,7 +232,7 @@ def _lay_out(int columns, const uint64_t[::1] keys, const int64_t[::1] ends, con
         end = starts[ranked] + units
     if end >= DENSE:
         raise ModelError("the model is too large: prune it")
-    cdef uint32_t[:, ::1] rows = np.zeros((max(1, end), UNIT // sizeof(uint32_t)), dtype=np.uint32)
+    cdef uint32_t[:, ::1] rows = np.zeros((max(1, end), ROW_UNIT // sizeof(uint32_t)), dtype=np.uint32)
     cdef CommonBucket *home
     cdef uint64_t bucket
     cdef int place

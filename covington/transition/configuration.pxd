@@ -7,13 +7,14 @@ The arcs A are kept as a head and a label per word. Two extra places per array s
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-cdef enum Transition:
+cdef enum Transition:   # in the order of names.TRANSITIONS
     SHIFT = 0
     NO_ARC = 1
     LEFT_ARC = 2
     RIGHT_ARC = 3
 
 cdef enum:
+    TRANSITION_COUNT = 4
     NUMBERED_FROM = 2    # labels, where features see them
 
 cdef enum Removed:       # what an arc transition took away, for the error analysis
@@ -22,7 +23,7 @@ cdef enum Removed:       # what an arc transition took away, for the error analy
     CYCLE_ARC = 2        # the arc into the new head closed a cycle
 
 
-# What features ask about the arcs of a word, in the order of templates.RELATIONS.
+# What features ask about the arcs of a word (templates.RELATIONS): numbers of 64 bits and nothing else.
 cdef struct Relations:
     uint64_t label              # of the arc from its head: see `label_at`
     uint64_t left_valency

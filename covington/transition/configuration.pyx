@@ -5,8 +5,15 @@ from libc.stdlib cimport free, malloc
 
 from covington.base.hashing cimport SEED, finish, mix
 
+from covington.base.agreement import require_same_order
+from covington.transition.names import TRANSITIONS
+
 cdef enum:
     INT_ARRAYS = 9
+
+require_same_order(
+    "the transitions", TRANSITIONS, {"Shift": SHIFT, "NoArc": NO_ARC, "LeftArc": LEFT_ARC, "RightArc": RIGHT_ARC}
+)
 
 
 cdef int reserve(Configuration *c, int n) except -1 nogil:

@@ -7,14 +7,21 @@ from libc.string cimport memcpy
 from covington.transition.cycles cimport (
     Scratch, count_cycles, hoped_head, is_lost, reaches, release_scratch, reserve_scratch, spare_stamps,
 )
-from covington.transition.configuration cimport LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, is_ancestor
+from covington.transition.configuration cimport LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, TRANSITION_COUNT, is_ancestor
 from covington.transition.gold cimport Gold, index_gold, release_gold, reserve_gold
 from covington.transition.system cimport FORBIDDEN, Costs, bit, note_best
+
+from covington.base.agreement import require_same_order
+from covington.transition.names import ORACLES
 
 cdef enum:
     # More cycles than this cannot be told apart while training; no sentence of a treebank comes near.
     CYCLE_LIMIT = 4096
-    TRANSITIONS = 4
+
+require_same_order(
+    "the oracles", ORACLES,
+    {"static": STATIC, "monotonic": MONOTONIC, "lower": LOWER, "pc-upper": PC_UPPER, "upper": UPPER},
+)
 
 
 cdef inline void note_gold_arcs(Costs *costs, const Gold *gold, const Focus *at) noexcept nogil:
@@ -37,7 +44,7 @@ cdef void static_costs(Costs *costs, const Gold *gold, const Focus *at) noexcept
     """One right transition: the gold arc, else NoArc while j has a gold arc further left, else Shift."""
     cdef int transition
     note_gold_arcs(costs, gold, at)
-    for transition in range(TRANSITIONS):
+    for transition in range(TRANSITION_COUNT):
         costs.loss[transition] = FORBIDDEN
     if left_is_gold(costs):
         costs.loss[<int>LEFT_ARC] = 0
@@ -130,7 +137,7 @@ cdef void monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, Scrat
         costs.loss[<int>LEFT_ARC] += functional_cycles(gold, at, i, j, i - 1, j, scratch)
     if costs.loss[<int>RIGHT_ARC] != FORBIDDEN and (at.wrong or not right_is_gold(costs)):
         costs.loss[<int>RIGHT_ARC] += functional_cycles(gold, at, j, i, i - 1, j, scratch)
-    note_best(costs, TRANSITIONS)
+    note_best(costs, TRANSITION_COUNT)
 
 
 # ---- non-monotonic: Algorithm 2 -------------------------------------------------------------------
@@ -170,7 +177,7 @@ cdef void non_monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, i
     Unless it is to be complete, the bound of a transition that cannot be optimal may come out too low.
     """
     cdef int i = at.i, j = at.j, word, transition, dependent, head
-    cdef int32_t loss, lower[TRANSITIONS]
+    cdef int32_t loss, lower[TRANSITION_COUNT]
     cdef int32_t lost_left, lost_right
     cdef bint cycles_now
     note_gold_arcs(costs, gold, at)
@@ -203,7 +210,7 @@ cdef void non_monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, i
     if i > 0 and at.head[i] != at.nothing and is_ancestor(at.head, j, i):
         loss += cost_of_removal(gold, at, i, False)
     costs.loss[<int>RIGHT_ARC] = loss
-    note_best(costs, TRANSITIONS)
+    note_best(costs, TRANSITION_COUNT)
     if oracle == LOWER:
         return
 
@@ -211,11 +218,11 @@ cdef void non_monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, i
     memcpy(lower, costs.loss, sizeof(lower))
     cycles_now = at.wrong and count_cycles(gold.n, at.head, gold.head, i, j, False, 1, scratch) > 0
     if cycles_now:
-        for transition in range(TRANSITIONS):
+        for transition in range(TRANSITION_COUNT):
             if costs.loss[transition] != FORBIDDEN:
                 costs.loss[transition] += <int32_t>cycles_after(gold, at, transition, oracle, CYCLE_LIMIT, scratch)
     else:
-        for transition in range(LEFT_ARC, TRANSITIONS):
+        for transition in range(LEFT_ARC, TRANSITION_COUNT):
             if lower[transition] == FORBIDDEN or (lower[transition] > costs.best and not complete):
                 continue            # it cannot win, with or without cycles
             dependent, head = (i, j) if transition == LEFT_ARC else (j, i)
@@ -223,7 +230,7 @@ cdef void non_monotonic_costs(Costs *costs, const Gold *gold, const Focus *at, i
                 continue
             if reaches(at.head, gold.head, i - 1, j, head, dependent, scratch):
                 costs.loss[transition] += <int32_t>cycles_after(gold, at, transition, oracle, CYCLE_LIMIT, scratch)
-    note_best(costs, TRANSITIONS)
+    note_best(costs, TRANSITION_COUNT)
 
 
 # ---- for people who study the algorithm -----------------------------------------------------------
@@ -299,4 +306,4 @@ def transition_costs(heads, gold, int i, int j, bint explicit_root, int oracle):
         monotonic_costs(&costs, &case.gold, &case.at, &case.scratch)
     else:
         non_monotonic_costs(&costs, &case.gold, &case.at, oracle, True, &case.scratch)
-    return [None if costs.loss[transition] == FORBIDDEN else costs.loss[transition] for transition in range(TRANSITIONS)]
+    return [None if costs.loss[transition] == FORBIDDEN else costs.loss[transition] for transition in range(TRANSITION_COUNT)]

@@ -2,5 +2,7 @@
 
 TRANSITIONS = ("Shift", "NoArc", "LeftArc", "RightArc")
 ORACLES = ("static", "monotonic", "lower", "pc-upper", "upper")
+#: the oracles of the monotonic system; the others are of the non-monotonic one
+MONOTONIC_ORACLES = ("static", "monotonic")
 SYSTEMS = ("monotonic", "non-monotonic")
 ROOTS = ("implicit", "explicit")

@@ -125,7 +125,7 @@ def test_blank_lines_without_end_are_no_sentences(blank: bytes, small: None, tmp
     text = GOOD + blank * lines + GOOD + b"bad\n\n" + blank * lines
     good, bad = (
         [(0, 1), (1, lines + 4)],
-        [(2, lines + 7, reason(1, b"", 1, 0), b"bad\n")],
+        [(2, lines + 7, reason("columns", b"", 1, 0), b"bad\n")],
     )
     for path, data in ((tmp_path / "a.conllu", text), (tmp_path / "a.conllu.gz", gzip.compress(text))):
         path.write_bytes(data)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from covington.features import templates
 from covington.learning.perceptron.weights import Weights
 from covington.learning.survey import survey
 from covington.learning.training import prepare, train_epoch
@@ -19,7 +20,7 @@ from covington.model.options import TrainingOptions
 from covington.transition.recording import Recorder
 from tests.support.batches import batch, sentence
 from tests.support.reference import Root, tree
-from tests.support.reference_features import Sentence
+from tests.support.reference_features import Sentence, every_template
 from tests.support.reference_perceptron import RULES, Perceptron
 
 UNIT = 1024  # one update, in the numbers of the weights
@@ -85,14 +86,26 @@ def test_they_walk_together_where_sentences_have_several_roots(seed: int) -> Non
     walk_together(random_sentences(6, 6, seed, more_roots=0.3), options)
 
 
+@pytest.mark.parametrize("root", ["implicit", "explicit"])
+@pytest.mark.parametrize("name", ["rich", "every"])
+def test_they_walk_together_with_any_templates(
+    name: str, root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name == "every":
+        monkeypatch.setitem(templates.SETS, "rich", " ".join(every_template()))
+    options = TrainingOptions(templates="rich", root=root, explore=0.9, explore_from=1)
+    walk_together(random_sentences(12, 8, seed=1), options)
+
+
 def walk_together(sentences: list[Words], options: TrainingOptions) -> None:
     """Train both for three epochs: same steps, same updates, same weights."""
-    data = batch(
-        *(
-            sentence(" ".join(forms), heads, " ".join(labels), " ".join(tags))
-            for forms, tags, heads, labels in sentences
-        )
-    )
+    rows, trees = [], []
+    for forms, tags, heads, labels in sentences:
+        xpos, feats, lemmas = list(reversed(tags)), [form[-1] for form in forms], list(reversed(forms))
+        row = sentence(" ".join(forms), heads, " ".join(labels), " ".join(tags))
+        rows.append(row | {"xpos": xpos, "feats": feats, "lemmas": lemmas})
+        trees.append((Sentence(forms, tags, xpos, feats, lemmas), tree(heads, labels)))
+    data = batch(*rows)
     found = survey([data])
     assert sorted(found.label_list) == LABELS
     shard, weights = prepare([data], options, found), Weights(found.classes(options).count)
@@ -105,8 +118,8 @@ def walk_together(sentences: list[Words], options: TrainingOptions) -> None:
         options.explore_from,
         options.seed,
         options.own_repairs,
+        found.templates(options),
     )
-    trees = [(Sentence(forms, tags), tree(heads, labels)) for forms, tags, heads, labels in sentences]
     for epoch in (1, 2, 3):
         shard.learner.recorder = Recorder(100_000)
         report = train_epoch(weights, shard, epoch)

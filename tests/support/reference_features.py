@@ -1,14 +1,16 @@
-"""The slow, literal twin of the paper's feature table: every template as a string one can read.
+"""The slow, literal twin of the feature templates: every feature as a string one can read.
 
-`TEMPLATES` is the table of the paper (tab:feats) in its own notation. An address says where to look
-(L0, R0, L1, R1, R2, CL, CR, and from a focus word: h head, h2 grandparent, l and l' farthest and closest
-left dependent, r and r' the same on the right), the letters after the dot what to take there.
+`TEMPLATES` is the table of the paper (tab:feats) in its own notation. The twin reads any template by its name.
+An address is a word: L0, L1, L2 to the left of and R0, R1, R2, R3 to the right of the focus, LA just after L0, RB just
+before R0, CL, CR, and from a focus word h head, h2 grandparent, l and l' farthest and closest left dependent, r and r'
+the same on the right. The letters after the dot are the attributes of that word.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from tests.support.reference import Configuration, Root, focus, heads_in
 
@@ -36,16 +38,33 @@ L0.p+L0l'.p+L0l.p  L0.p+L0r'.p+L0r.p  L0.p+L0h.p+L0h2.p  R0.p+R0l'.p+R0l.p
 
 UNIGRAMS, PAIRS, TRIPLES = UNIGRAMS_TABLE.split(), PAIRS_TABLE.split(), TRIPLES_TABLE.split()
 TEMPLATES = [*UNIGRAMS, *PAIRS, *TRIPLES]
+ADDRESSES = (
+    *("L0", "L1", "L2", "LA", "L0h", "L0h2", "L0l", "L0l'", "L0r", "L0r'"),
+    *("R0", "R1", "R2", "R3", "RB", "R0h", "R0h2", "R0l", "R0l'"),
+    *("CL", "CR"),
+)
+WORD_ATTRIBUTES = ("w", "p", "x", "m", "e", "f", "z", "c")
+ARC_ATTRIBUTES = ("vl", "vr", "sl", "sr")  # of L0 and R0
 NONE = "<none>"  # a missing word or label fires too
+EMPTY = "<empty>"  # a word that has no value in a column
 FARTHEST_DISTANCE = 20
+
+
+def every_template() -> list[str]:
+    """Each attribute of each address, as a template with nothing else in it."""
+    plain = [f"{address}.{what}" for address in ADDRESSES for what in (*WORD_ATTRIBUTES, "l", "d")]
+    return plain + [f"{address}.{what}" for address in ("L0", "R0") for what in ARC_ATTRIBUTES]
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """Forms and tags of the words 1..n."""
+    """The columns of the words 1..n."""
 
     forms: Sequence[str]
-    tags: Sequence[str]
+    tags: Sequence[str | None]
+    xpos: Sequence[str | None] = ()
+    feats: Sequence[str | None] = ()
+    lemmas: Sequence[str | None] = ()
 
 
 def dependents(c: Configuration, word: int) -> list[int]:
@@ -87,10 +106,12 @@ def find(c: Configuration, address: str, root: Root, length: int) -> int | None:
     if address in ("CL", "CR"):
         outside = outside_words(c, i, j) if i >= first else []
         return (outside[0] if address == "CL" else outside[-1]) if outside else None
-    if address in ("L0", "L1"):
+    if address in ("L0", "L1", "L2"):
         return inside(i - int(address[1]))
-    if address in ("R0", "R1", "R2"):
+    if address in ("R0", "R1", "R2", "R3"):
         return inside(j + int(address[1]))
+    if address in ("LA", "RB"):
+        return inside(i + 1 if address == "LA" else j - 1)
     start, step = find(c, address[:2], root, length), address[2:]
     if start is None:
         return None
@@ -109,43 +130,74 @@ def find(c: Configuration, address: str, root: Root, length: int) -> int | None:
     return steps[step][0] if steps[step] else None
 
 
+def shape(form: str) -> str:
+    """`McDonald` is ULUL and `3,000` is DOD: runs of one kind count once; what is beyond ASCII is lower case."""
+    kinds = ""
+    for character in form:
+        if "A" <= character <= "Z":
+            kind = "U"
+        elif "0" <= character <= "9":
+            kind = "D"
+        elif "a" <= character <= "z" or not character.isascii():
+            kind = "L"
+        else:
+            kind = "O"
+        if not kinds.endswith(kind):
+            kinds += kind
+    return kinds
+
+
+def word_value(sentence: Sentence, word: int, what: str) -> str | None:
+    """A word attribute of a word that is in the sentence."""
+    form = sentence.forms[word - 1]
+    if what == "w":
+        return form
+    if what == "f":
+        return form[:3]
+    if what == "z":
+        return form[-3:]
+    if what == "c":
+        return shape(form)
+    column = {"p": sentence.tags, "x": sentence.xpos, "m": sentence.feats, "e": sentence.lemmas}[what]
+    return column[word - 1] if column else None
+
+
 def value(c: Configuration, sentence: Sentence, word: int | None, what: str, root: Root) -> str:
-    """One attribute of one word: w, p, l, d, vl, vr, sl or sr."""
+    """One attribute of one word: w, p, x, m, e, f, z, c, l, d, vl, vr, sl or sr."""
     i, j = focus(c, root)
     if what == "d":
         return str(min(j - i, FARTHEST_DISTANCE))
     if word is None:
         return NONE
-    if what == "w":
-        return sentence.forms[word - 1] if word else "<root>"
-    if what == "p":
-        return sentence.tags[word - 1] if word else "<root>"
+    if what in WORD_ATTRIBUTES:
+        found = word_value(sentence, word, what) if word else "<root>"
+        return EMPTY if found is None else found
     if what == "l":
         return label_of(c, word) or NONE
-    words = left_dependents(c, word) if what[1] == "l" else right_dependents(c, word)
+    words = {"l": left_dependents, "r": right_dependents}[what[1]](c, word)
     return str(len(words)) if what[0] == "v" else "{" + ",".join(label_set(c, words)) + "}"
 
 
 def split_attributes(letters: str) -> list[str]:
     """wp → w, p; wvl → w, vl."""
-    whole = ("vl", "vr", "sl", "sr")
     result = []
     while letters:
-        size = 2 if letters[:2] in whole else 1
+        size = 2 if letters[:2] in ARC_ATTRIBUTES else 1
         result.append(letters[:size])
         letters = letters[size:]
     return result
 
 
-def features(c: Configuration, sentence: Sentence, root: Root) -> list[str]:
+def features(
+    c: Configuration, sentence: Sentence, root: Root, templates: Sequence[str] = TEMPLATES
+) -> list[str]:
     """One string per template, in the order of the table: `L0.wp+R0.p=dog|NOUN+VERB`."""
     length = len(sentence.forms)
-    result = []
-    for template in TEMPLATES:
-        parts = []
-        for part in template.split("+"):
-            address, letters = part.split(".")
-            word = find(c, address, root, length)
-            parts.append("|".join(value(c, sentence, word, what, root) for what in split_attributes(letters)))
-        result.append(f"{template}={'+'.join(parts)}")
-    return result
+
+    @cache  # a part is in many templates
+    def written(part: str) -> str:
+        address, letters = part.split(".")
+        word = find(c, address, root, length)
+        return "|".join(value(c, sentence, word, what, root) for what in split_attributes(letters))
+
+    return [f"{name}={'+'.join(written(part) for part in name.split('+'))}" for name in templates]

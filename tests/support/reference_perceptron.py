@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tests.support import reference_oracles as oracles
 from tests.support.reference import NO_ARC, SHIFT, Arc, Root, Transition, to_heads
-from tests.support.reference_features import Sentence, features
+from tests.support.reference_features import TEMPLATES, Sentence, features
 
 WORD = (1 << 64) - 1
 SEED = 0x51ED2701
@@ -69,6 +69,7 @@ class Perceptron:
     explore_from: int
     seed: int
     own_repairs: bool
+    templates: Sequence[str] = tuple(TEMPLATES)
     weights: defaultdict[tuple[str, Class], int] = field(default_factory=lambda: defaultdict(int))
     late: defaultdict[tuple[str, Class], int] = field(default_factory=lambda: defaultdict(int))
     steps: int = 0
@@ -88,7 +89,7 @@ class Perceptron:
                     yield number, *to_heads(c, self.root), False
                     c = system.apply(c, SHIFT)
                     continue
-                fired = features(c, sentence, self.root)
+                fired = features(c, sentence, self.root, self.templates)
                 classes = {
                     transition: transition.name
                     if self.own_repairs and not c.arcs <= system.apply(c, transition).arcs

@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 from covington.arrow.buffers cimport Block, Strings
 
 cdef enum:
+    MOST_WORDS = 65535  # of a sentence: heads are uint16
     FIELDS = 10  # ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC
     FORM = 1
     HEAD = 6

@@ -9,7 +9,14 @@ from covington.arrow.buffers cimport (
 )
 
 from covington.arrow.arrays import repeated
+from covington import schemas
+from covington.base.agreement import require_same_value
 from covington.schemas import EMPTY_NODE, MULTIWORD, SENTENCE
+
+require_same_value("the number of words in the longest sentence", schemas.MOST_WORDS, MOST_WORDS)
+require_same_value("the number of fields of a word", 1 + len(schemas.WORD_COLUMNS), FIELDS)
+require_same_value("the place of the form", 1 + schemas.WORD_COLUMNS.index("tokens"), FORM)
+require_same_value("the place of the head", 1 + schemas.WORD_COLUMNS.index("head"), HEAD)
 
 
 cdef void clear(Columns* columns) noexcept nogil:
@@ -148,8 +155,9 @@ cdef object record_batch(Columns* columns, str source):
     )
     values = [string_array(&columns.words[i], i != 0) for i in range(WORD_COLUMNS)]
     values.insert(HEAD - 1, heads)
-    names = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-    arrays = {name: lists(SENTENCE.field(name).type, word_ends, array) for name, array in zip(names, values)}
+    arrays = {
+        name: lists(SENTENCE.field(name).type, word_ends, array) for name, array in zip(schemas.WORD_COLUMNS, values)
+    }
     for name, (ends, array) in {
         "comments": (buffer_of(&columns.comment_ends, offsets_size), string_array(&columns.comments, False)),
         "mwt": (buffer_of(&columns.multiword_ends, offsets_size), nodes(columns.multiword, MULTIWORD)),

@@ -4,10 +4,10 @@ from libc.string cimport memchr, memcmp, strlen
 
 from covington.arrow.views cimport ListView, StringView, is_valid
 from covington.corpus.conllu.comments cimport comment_value
-from covington.corpus.conllu.text_output cimport Output, put, put_byte
+from covington.corpus.conllu.text_output cimport Output, put, put_byte, NO_MEMORY
 
 cdef enum:
-    BREAK = 3  # a value that holds a line break
+    BREAK = NO_MEMORY + 1  # a value that holds a line break
 
 
 cdef inline bint has(StringView* values, Py_ssize_t place) noexcept nogil:

@@ -8,30 +8,26 @@ from covington.arrow.views cimport (
     ListView, StringView, is_valid, view_list, view_numbers, view_strings, view_validity,
 )
 from covington.corpus.conllu.comment_output cimport BREAK, has, put_comments
-from covington.corpus.conllu.columns cimport FIELDS, FORM, HEAD
-from covington.corpus.conllu.text_output cimport Output, put_byte, put_number, put_within
+from covington.corpus.conllu.columns cimport FIELDS, FORM, HEAD, MOST_WORDS
+from covington.corpus.conllu.text_output cimport Output, put_byte, put_number, put_within, NO_MEMORY
 from covington.corpus.conllu.text_scan cimport next_break, number
-
 from covington.corpus.locations import data_error
+from covington.schemas import WORD_COLUMNS
 from covington.schemas.conform import conform
 
-cdef enum:
-    LONGEST = 65535
+cdef enum Trouble:  # what is wrong with a sentence, besides a line BREAK; NO_MEMORY is not its fault
+    LENGTHS = BREAK + 1
+    NO_WORDS, TOO_LONG, FAR_HEAD, BAD_NODE, NO_FORM
 
-cdef enum Trouble:  # in the order of REASONS; 1 is NO_MEMORY, 3 is BREAK
-    LENGTHS = 2, NO_WORDS = 4, TOO_LONG, FAR_HEAD, BAD_NODE, NO_FORM
-
-REASONS = (
-    "",
-    "",
-    "its lists are not of the same length",
-    "a value holds a tab or a line break",
-    "it has no words",
-    "it has more than 65535 words",
-    "a head is outside the sentence",
-    "a multiword token or an empty node has an ID that does not fit its place",
-    "a word is empty",
-)
+cdef dict REASONS = {
+    BREAK: "a value holds a tab or a line break",
+    LENGTHS: "its lists are not of the same length",
+    NO_WORDS: "it has no words",
+    TOO_LONG: f"it has more than {MOST_WORDS} words",
+    FAR_HEAD: "a head is outside the sentence",
+    BAD_NODE: "a multiword token or an empty node has an ID that does not fit its place",
+    NO_FORM: "a word is empty",
+}
 
 
 cdef struct Nodes:  # multiword tokens or empty nodes
@@ -144,7 +140,7 @@ cdef int put_sentence(Output* output, Sentences* sentences, Py_ssize_t row) noex
     cdef NodeId node
     span(&sentences.lists[1], row, &first, &last)
     words = last - first
-    if words == 0 or words > LONGEST:
+    if words == 0 or words > MOST_WORDS:
         return NO_WORDS if words == 0 else TOO_LONG
     for field in range(1, FIELDS):
         span(&sentences.lists[field], row, &firsts[field], &last)
@@ -209,8 +205,7 @@ cdef int view_sentences(object batch, Sentences* sentences) except -1:
     view_strings(batch.column("text"), &sentences.text)
     view_list(batch.column("comments"), &sentences.comment_lists)
     view_strings(batch.column("comments").values, &sentences.comments)
-    columns = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-    for field, name in enumerate(columns, start=1):
+    for field, name in enumerate(WORD_COLUMNS, start=1):
         view_list(batch.column(name), &sentences.lists[field])
         values = batch.column(name).values
         if field == HEAD:
@@ -241,7 +236,7 @@ def format_rows(batch):
                 start = output.size
                 trouble = put_sentence(&output, &sentences, row)
                 row += 1
-        if trouble == 1:
+        if trouble == NO_MEMORY:
             release(&output.block)
             raise MemoryError
         if trouble:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from covington.corpus.conllu.blanks import blank_line
 
-LONGEST = 64 << 20  # bytes of a sentence; the compiled reader has the same number
+LONGEST = 64 << 20  # bytes of a sentence
 # bytes that a stretch may be longer before it is passed over: the reader judges those in between
 SLACK = 1 << 16
 KEPT = 1 << 16  # bytes of such a stretch that its reject keeps

@@ -5,20 +5,35 @@ from libc.string cimport memset
 
 from covington.corpus.conllu.columns cimport Columns, clear, close_sentence, record_batch, roll_back
 from covington.corpus.conllu.sentence cimport (
-    INCOMPLETE, NO_MEMORY, NOTHING, REJECTED, TOO_LARGE, Cursor, Sentence, pass_sentence, read_sentence,
+    BAD_HEAD, COLUMNS, EMPTY_FIELD, EMPTY_ID, FAR_HEAD, INCOMPLETE, LARGEST_SENTENCE, LATE_COMMENT, LONE_RETURN, NO_MEMORY,
+    NO_WORDS, NOT_UTF8, NOTHING, RANGE_ID, REJECTED, TOO_LARGE, TOO_LONG, TROUBLE_COUNT, WORD_ID, Cursor, Sentence,
+    pass_sentence, read_sentence,
 )
 from covington.corpus.conllu.text_scan cimport is_blank
 
 from covington.corpus.conllu.format import format_batch, format_rows
 from covington.corpus.rejects import Reject, reason, reject_batch
+from covington.corpus import rejects
+from covington.corpus.conllu import overlong
+from covington.base.agreement import require_same_value
 from covington.errors import DataError
 
 __all__ = ["SentenceBuilder", "format_batch", "format_rows", "parse_bytes", "sentences_and_lines", "split_point"]
 
 cdef enum:
     LARGEST_BATCH = 64 << 20  # bytes of text after which a batch is full, whatever its number of sentences
-    KEPT = 1 << 16  # bytes of a stretch that is too large for a sentence, as in covington.corpus.conllu.overlong
     LARGEST_INPUT = 2147483647 - 64  # Arrow's string offsets are 32 bits
+
+cdef dict TROUBLES = {
+    COLUMNS: "columns", EMPTY_FIELD: "empty field", WORD_ID: "word ID", RANGE_ID: "multiword ID",
+    EMPTY_ID: "empty node ID", BAD_HEAD: "bad head", FAR_HEAD: "far head", LATE_COMMENT: "late comment",
+    NO_WORDS: "no words", TOO_LONG: "too long", NOT_UTF8: "not UTF-8", TOO_LARGE: "too large",
+    LONE_RETURN: "lone return",
+}
+
+if set(TROUBLES.values()) != set(rejects.REASONS) or sorted(TROUBLES) != list(range(1, TROUBLE_COUNT)):
+    raise ImportError("rejects.REASONS does not have a sentence for each trouble of the compiled reader")
+require_same_value("the number of bytes in the largest sentence", overlong.LONGEST, LARGEST_SENTENCE)
 
 
 cdef class SentenceBuilder:
@@ -111,12 +126,12 @@ cdef class SentenceBuilder:
         sent_id = None if sentence.sent_id == NULL else PyBytes_FromStringAndSize(
             sentence.sent_id, sentence.sent_id_end - sentence.sent_id).decode("utf-8", "replace")
         if sentence.trouble == TOO_LARGE:
-            raw = PyBytes_FromStringAndSize(sentence.start, min(sentence.end - sentence.start, KEPT))
+            raw = PyBytes_FromStringAndSize(sentence.start, min(sentence.end - sentence.start, <Py_ssize_t>overlong.KEPT))
         else:
             raw = PyBytes_FromStringAndSize(sentence.start, sentence.end - sentence.start) + b"\n"
         self.rejects.append(Reject(
             self.source, sentence.trouble_line, self.cursor.position - 1, sent_id,
-            reason(sentence.trouble, value, sentence.detail, sentence.words), raw,
+            reason(TROUBLES[sentence.trouble], value, sentence.detail, sentence.words), raw,
         ))
 
     def take(self):

@@ -4,9 +4,13 @@ from libc.stdint cimport int64_t
 
 from covington.corpus.conllu.columns cimport Columns
 
-cdef enum Trouble:  # in the order of conllu_rejects.REASONS
+cdef enum:
+    LARGEST_SENTENCE = 64 << 20  # bytes
+
+cdef enum Trouble:  # conllu.pyx has the names by which conllu_rejects knows them
     NONE, COLUMNS, EMPTY_FIELD, WORD_ID, RANGE_ID, EMPTY_ID, BAD_HEAD, FAR_HEAD, LATE_COMMENT, NO_WORDS, TOO_LONG, \
-        NOT_UTF8, TOO_LARGE, LONE_RETURN
+        NOT_UTF8, TOO_LARGE, LONE_RETURN, TROUBLE_COUNT
+
 
 cdef enum Outcome:
     READ, REJECTED, INCOMPLETE, NOTHING, NO_MEMORY

@@ -4,13 +4,9 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memchr, memset
 
 from covington.arrow.buffers cimport Strings, append, copy_short, reserve, set_bit
-from covington.corpus.conllu.columns cimport FIELDS, HEAD, Columns, make_word_room
+from covington.corpus.conllu.columns cimport FIELDS, HEAD, MOST_WORDS, Columns, make_word_room
 from covington.corpus.conllu.comments cimport comment_value, must_stay_whole, starts_with
 from covington.corpus.conllu.text_scan cimport invalid_utf8, is_blank, next_break, number, split_line
-
-cdef enum:
-    LONGEST = 65535  # words: heads are uint16
-    LARGEST = 64 << 20  # bytes, as in covington.corpus.conllu.overlong
 
 cdef const char* SENT_ID_MARKER = b"__SENT_ID__"
 cdef const char* TEXT_MARKER = b"__TEXT__"
@@ -68,7 +64,7 @@ cdef int store_word(Cursor* cursor, Columns* columns, Sentence* sentence, const 
     cdef Strings* strings = columns.words
     cdef Py_ssize_t size, count = strings.count
     cdef int field
-    if sentence.words == LONGEST:
+    if sentence.words == MOST_WORDS:
         complain(sentence, TOO_LONG, cursor.line, starts[0], ends[0], 0)
         return 0
     sentence.words += 1
@@ -76,7 +72,7 @@ cdef int store_word(Cursor* cursor, Columns* columns, Sentence* sentence, const 
     sentence.empty_nodes = 0
     if has_head:
         head = number(starts[HEAD], ends[HEAD])
-        if head < 0 or head > LONGEST:
+        if head < 0 or head > MOST_WORDS:
             complain(sentence, BAD_HEAD, cursor.line, starts[HEAD], ends[HEAD], 0)
             return 0
         if head > sentence.largest_head:
@@ -216,7 +212,7 @@ cdef void check_whole(Sentence* sentence) noexcept nogil:
         complain(sentence, NO_WORDS, sentence.line, NULL, NULL, sentence.empty_nodes)
     elif sentence.largest_head > sentence.words:
         complain(sentence, FAR_HEAD, sentence.largest_head_line, NULL, NULL, sentence.largest_head)
-    if sentence.end - sentence.start > LARGEST:
+    if sentence.end - sentence.start > LARGEST_SENTENCE:
         sentence.trouble = NONE  # all the rest is of no interest
         sentence.sent_id = NULL
         complain(sentence, TOO_LARGE, sentence.line, NULL, NULL, 0)

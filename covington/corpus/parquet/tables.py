@@ -21,7 +21,7 @@ from covington.corpus.parquet.row_groups import grouped
 from covington.corpus.parquet.texts import written_out
 from covington.corpus.parquet.unfolding import unfolded
 from covington.corpus.rejecting import RejectSink, judged
-from covington.corpus.rejects import Reject
+from covington.corpus.rejects import TOO_MANY_WORDS, Reject
 from covington.errors import DataError, OptionError
 from covington.files.atomic import atomic_file
 from covington.schemas import MOST_WORDS, PARSE, SENTENCE, VERSION, WORD_COLUMNS
@@ -213,7 +213,7 @@ def sound_rows(batch: pa.RecordBatch, name: str, position: int) -> tuple[pa.Reco
     wrong = {
         "not valid UTF-8": not_utf8,
         "it has no words": words <= 0,
-        "more than 65535 words": words > MOST_WORDS,
+        TOO_MANY_WORDS: words > MOST_WORDS,
         "a word is null": _has_null(sentences.column("tokens")),
         "a head is not the number of a word": unfit,
     }

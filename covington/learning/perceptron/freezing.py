@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from covington._version import __version__
-from covington.features.program import Program
-from covington.learning.perceptron.weights import Weights
+from covington.features.program import TEMPLATE_BITS, Program
+from covington.learning.perceptron.weights import UPDATE, Weights
 from covington.learning.survey import Survey
 from covington.model import file as model_file
 from covington.model.inventory import columns_read, tags_met
@@ -18,7 +18,7 @@ from covington.model.options import TrainingOptions
 from covington.scorers.frozen import lay_out, make_filter
 from covington.transition.classes import Classes
 
-NUMBER_BITS = np.uint64(0xFF)  # of a key: which template it is of
+NUMBER_BITS = np.uint64(TEMPLATE_BITS)  # of a key: which template it is of
 
 
 def freeze(
@@ -35,7 +35,7 @@ def freeze(
     """
     arrays = weights.arrays()
     templates = found.templates(options)
-    average = arrays["sums"] / (max(weights.steps, 1) * 1024.0)
+    average = arrays["sums"] / (max(weights.steps, 1) * float(UPDATE))
     average[np.abs(average) < prune] = 0.0
     scale = _scale(arrays, average, weights.classes, len(templates))
     rounded = np.rint(average / scale).astype(np.int16)

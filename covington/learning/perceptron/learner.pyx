@@ -42,7 +42,7 @@ cdef struct Choice:
 
 
 cdef enum:
-    PARTS = 4       # most parts of a focus word's scores, each a group of templates
+    PARTS = RIGHT_WORD - LEFT_WORD      # of a left focus word's scores, each a group; a right one has no more
 
 
 # Scores of one focus word, each part good for as long as what it depends on is the same. They follow the weights.

@@ -1,5 +1,7 @@
 from typing import Any
 
+UPDATE: int
+
 class Weights:
     classes: int
     steps: int

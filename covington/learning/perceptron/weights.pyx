@@ -18,6 +18,10 @@ cdef enum:
     AHEAD = 16          # rows, when many are visited: how early the memory behind them is called for
 
 
+#: what one update adds to a weight
+UPDATE = UNIT
+
+
 cdef Slot *empty_slots(uint64_t count) noexcept nogil:
     cdef Slot *slots = <Slot *>allocate(count * sizeof(Slot))
     if slots != NULL:

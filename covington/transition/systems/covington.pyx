@@ -130,7 +130,7 @@ cdef bint has_wrong_arc(const Configuration *c, const Gold *gold) noexcept nogil
 
 def make_system(str oracle, bint explicit_root):
     """The system that an oracle is for."""
-    return Covington(names.ORACLES.index(oracle) <= MONOTONIC, explicit_root)
+    return Covington(oracle in names.MONOTONIC_ORACLES, explicit_root)
 
 
 def make_oracle(str oracle, bint explicit_root):
