@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from covington.corpus.columns import word_counts
 from covington.corpus.reading import read_sentences
 from covington.corpus.treebanks import Treebank
 from covington.errors import DataError
 from covington.evaluation.alignment import align
 from covington.evaluation.counts import Counts, count, sentence_scores
-from covington.features.encoding import word_counts
 from covington.learning.perceptron.freezing import freeze
 from covington.learning.perceptron.weights import Weights
 from covington.learning.survey import survey
