@@ -1,0 +1,266 @@
+"""Learns a segmenter from gold sentences: which tokens, sentences and words a text has."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from covington.characters.tables import lowercase
+from covington.errors import OptionError
+from covington.segmentation.core import Core
+from covington.segmentation.gold import GoldText, gold_text, has_paragraphs
+from covington.segmentation.learner import Learner, affix_keys, form_key
+from covington.segmentation.multiword import Script, script_of
+
+FORMAT = 1
+_CURVE = 4096  # entries of the logistic function, from -8 to 8
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class SegmentOptions:
+    """How a segmenter is learnt; rates are in units of a weight, 1.0 the size of one step on a wrong answer."""
+
+    seed: int = 1
+    split_epochs: int = 8
+    join_epochs: int = 10
+    end_epochs: int = 12
+    word_epochs: int = 10
+    split_rate: float = 0.15
+    join_rate: float = 0.08
+    end_rate: float = 0.08
+    word_rate: float = 0.1
+    bits: int = 18  # 2**bits weights for every question
+
+    def __post_init__(self) -> None:
+        for name in ("split", "join", "end", "word"):
+            epochs, rate = getattr(self, f"{name}_epochs"), getattr(self, f"{name}_rate")
+            if not (1 <= epochs <= 1000 and 0 < rate <= 1):
+                raise OptionError(f"{name}_epochs must be 1 to 1000 and {name}_rate above 0 and at most 1")
+        if not 4 <= self.bits <= 24:
+            raise OptionError(f"bits must be 4 to 24, not {self.bits}")
+
+
+def learn_segmenter(
+    sentences: Iterable[pa.RecordBatch],
+    options: SegmentOptions | None = None,
+    dev: Iterable[pa.RecordBatch] | None = None,
+) -> tuple[dict[str, Any], Arrays]:
+    """Metadata and arrays of a segmenter; `dev` decides how sure the end of a sentence must be."""
+    options = options or SegmentOptions()
+    train = list(sentences)
+    held = list(dev) if dev is not None else []
+    marked = has_paragraphs(train)
+    texts = [gold_text(train)] + ([gold_text(train, paragraphs=False)] if marked else [])
+    metadata: dict[str, Any] = {
+        "format": FORMAT,
+        "end_threshold": 0,
+        "has_joins": bool(_holds_spaces(texts[0])),
+        "options": asdict(options),
+    }
+    arrays = _empty_arrays(options.bits)
+    scripts = _scripts(texts[0])
+    arrays |= _script_arrays(scripts)
+    learners = [Learner(Core(metadata, arrays), text) for text in texts]
+    first = learners[0]
+    rng = np.random.Generator(np.random.PCG64(options.seed))
+    arrays["splits"] = _learnt(
+        options.split_epochs, options.split_rate, options.bits, rng, [(first.learn_splits, first.chunks)]
+    )
+    if metadata["has_joins"]:
+        arrays["joins"] = _learnt(
+            options.join_epochs, options.join_rate, options.bits, rng, [(first.learn_joins, first.chunks)]
+        )
+    arrays["ends"] = _learnt(
+        options.end_epochs,
+        options.end_rate,
+        options.bits,
+        rng,
+        [(learner.learn_ends, learner.tokens) for learner in learners],
+    )
+    if scripts.numbers:
+        _learn_words(arrays, metadata, scripts, texts[0], options, rng)
+    judged = held or train
+    views = [gold_text(judged)] + ([gold_text(judged, paragraphs=False)] if marked else [])
+    metadata["end_threshold"] = _threshold(Core(metadata, arrays), views)
+    return metadata, arrays
+
+
+def _holds_spaces(text: GoldText) -> bool:
+    return any(
+        b" " in text.text[start:end]
+        for start, end in zip(text.starts.tolist(), text.ends.tolist(), strict=True)
+    )
+
+
+def _empty_arrays(bits: int) -> Arrays:
+    arrays: Arrays = {"splits": np.zeros(1 << bits, np.int16)}
+    arrays |= {name: np.zeros(2, np.int16) for name in ("joins", "ends", "words")}
+    return arrays
+
+
+def _curve() -> NDArray[np.uint16]:
+    """The logistic function in 1/65536; decimal arithmetic gives the same digits everywhere."""
+    one = Decimal(1)
+    values = [
+        int(65536 / (one + (-(Decimal(place - _CURVE // 2) + Decimal("0.5")) / 256).exp()))
+        for place in range(_CURVE)
+    ]
+    return np.array(values, np.uint16)
+
+
+def _learnt(
+    epochs: int,
+    rate: float,
+    bits: int,
+    rng: np.random.Generator,
+    passes: list[tuple[Callable[..., None], int]],
+) -> NDArray[np.int16]:
+    """Weights after some epochs with falling steps, in the units of the model."""
+    weights = np.zeros(1 << bits, np.int32)
+    curve = _curve()
+    for epoch in range(epochs):
+        step = int(rate * 65536) * (epochs - epoch) // epochs
+        for learn, size in passes:
+            learn(rng.permutation(size), weights, curve, step)
+    return np.clip((weights + 128) >> 8, -32768, 32767).astype(np.int16)
+
+
+@dataclass(frozen=True)
+class _Scripts:
+    """The scripts of a treebank, and what is known of forms."""
+
+    numbers: dict[Script, int]
+    of_token: NDArray[np.int32]  # -1 for one word
+    forms: dict[str, int]  # in lower case: the value in the table of forms
+    affixes: dict[int, int]
+
+
+def _scripts(text: GoldText) -> _Scripts:
+    found: list[Script | None] = []
+    known: dict[tuple[str, tuple[str, ...]], Script | None] = {}
+    forms: list[str] = []
+    for start, end, words in zip(text.starts.tolist(), text.ends.tolist(), text.words, strict=True):
+        form = text.text[start:end].decode()
+        forms.append(lowercase(form))
+        if len(words) < 2:
+            found.append(None)
+            continue
+        if (form, words) not in known:
+            known[form, words] = script_of(form, words)
+        found.append(known[form, words])
+    ordered = sorted({script for script in found if script is not None})
+    numbers = {script: number for number, script in enumerate(ordered)}
+    of_token = np.array([-1 if script is None else numbers[script] for script in found], np.int32)
+    by_form: dict[str, Counter[int]] = defaultdict(Counter)
+    for lower, number in zip(forms, of_token.tolist(), strict=True):
+        by_form[lower][number] += 1
+    values: dict[str, int] = {}
+    affixes: dict[int, Counter[int]] = defaultdict(Counter)
+    for lower, counts in by_form.items():
+        several = sorted((-count, number) for number, count in counts.items() if number >= 0)
+        if not several:
+            continue
+        best = several[0][1]
+        values[lower] = 2 * best + (1 if counts[-1] else 0)
+        for key in affix_keys(lower):
+            affixes[key][best] += 1
+    shared = {
+        key: min((-count, number) for number, count in counts.items())[1]
+        for key, counts in affixes.items()
+        if sum(counts.values()) > 1
+    }
+    return _Scripts(numbers, of_token, values, shared)
+
+
+def _script_arrays(scripts: _Scripts, never: Iterable[int] = ()) -> Arrays:
+    starts, parts, literals = [0], [], bytearray()
+    for script in scripts.numbers:
+        for part in script:
+            before = len(literals)
+            literals += part.before.encode()
+            after = len(literals)
+            literals += part.after.encode()
+            parts.append((part.start, part.end, before, after, len(literals)))
+        starts.append(len(parts))
+    forms = {form_key(lower): value for lower, value in scripts.forms.items()} | dict.fromkeys(never, -1)
+    form_keys, form_values = _table(forms)
+    affix_table_keys, affix_values = _table(scripts.affixes)
+    return {
+        "script_starts": np.array(starts, np.int32),
+        "parts": np.array(parts, np.int32).reshape(-1, 5),
+        "literals": np.frombuffer(bytes(literals), np.uint8),
+        "form_keys": form_keys,
+        "form_values": form_values,
+        "affix_keys": affix_table_keys,
+        "affix_values": affix_values,
+    }
+
+
+def _table(entries: dict[int, int]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """An open-addressed table that is at most half full."""
+    size = 2
+    while size < 2 * len(entries) + 2:
+        size *= 2
+    keys, values = np.zeros(size, np.uint64), np.zeros(size, np.int32)
+    for key, value in sorted(entries.items()):
+        place = key & (size - 1)
+        while keys[place]:
+            place = (place + 1) & (size - 1)
+        keys[place], values[place] = key, value
+    return keys, values
+
+
+def _learn_words(
+    arrays: Arrays,
+    metadata: dict[str, Any],
+    scripts: _Scripts,
+    text: GoldText,
+    options: SegmentOptions,
+    rng: np.random.Generator,
+) -> None:
+    """The decision about tokens that have no script for sure: by context, or because the form is unknown."""
+    learner = Learner(Core(metadata, arrays), text)
+    keys = learner.form_keys()
+    first_of_type = np.array(sorted({key: place for place, key in enumerate(keys)}.values()), np.int64)
+
+    def in_context(order: NDArray[np.int64], *rest: Any) -> None:
+        learner.learn_words(order, scripts.of_token, *rest, False)
+
+    def as_unknown(order: NDArray[np.int64], *rest: Any) -> None:
+        learner.learn_words(first_of_type[order], scripts.of_token, *rest, True)
+
+    arrays["words"] = _learnt(
+        options.word_epochs,
+        options.word_rate,
+        options.bits,
+        rng,
+        [(in_context, learner.tokens), (as_unknown, len(first_of_type))],
+    )
+    several = {keys[place] for place in np.flatnonzero(scripts.of_token >= 0).tolist()}
+    single = np.array([place for place in first_of_type.tolist() if keys[place] not in several], np.int64)
+    wrong = Learner(Core(metadata, arrays), text).guessed_words(single)
+    arrays |= _script_arrays(scripts, sorted({keys[place] for place in wrong}))
+
+
+def _threshold(core: Core, texts: list[GoldText]) -> int:
+    """The threshold with the best F1 of sentences on average, in 1/256; of several that are as good, the middle one."""
+    learners = [Learner(core, text) for text in texts]
+    scored = []
+    for threshold in range(-1024, 1025, 32):
+        total = 0.0
+        for learner in learners:
+            right, found, gold = learner.count_sentences(threshold)
+            total += 2 * right / (found + gold)
+        scored.append((total, threshold))
+    best = max(scored)[0]
+    good = [threshold for total, threshold in scored if total == best]
+    return good[len(good) // 2]
