@@ -18,11 +18,14 @@ from covington.segmentation.core import Core
 from covington.segmentation.gold import GoldText, gold_text, has_paragraphs
 from covington.segmentation.learner import Learner, affix_keys, form_key
 from covington.segmentation.multiword import Script, script_of
+from covington.segmentation.segmenter import FORMAT
 
-FORMAT = 1
 _CURVE = 4096  # entries of the logistic function, from -8 to 8
 
 Arrays = dict[str, NDArray[Any]]
+Order = NDArray[np.int64]
+Weights = NDArray[np.int32]
+Curve = NDArray[np.uint16]
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ def _learnt(
     rate: float,
     bits: int,
     rng: np.random.Generator,
-    passes: list[tuple[Callable[..., None], int]],
+    passes: list[tuple[Callable[[Order, Weights, Curve, int], None], int]],
 ) -> NDArray[np.int16]:
     """Weights after some epochs with falling steps, in the units of the model."""
     weights = np.zeros(1 << bits, np.int32)
@@ -131,7 +134,8 @@ def _learnt(
         step = int(rate * 65536) * (epochs - epoch) // epochs
         for learn, size in passes:
             learn(rng.permutation(size), weights, curve, step)
-    return np.clip((weights + 128) >> 8, -32768, 32767).astype(np.int16)
+    rounded: NDArray[np.int16] = np.clip((weights + 128) >> 8, -32768, 32767).astype(np.int16)
+    return rounded
 
 
 @dataclass(frozen=True)
@@ -232,11 +236,11 @@ def _learn_words(
     keys = learner.form_keys()
     first_of_type = np.array(sorted({key: place for place, key in enumerate(keys)}.values()), np.int64)
 
-    def in_context(order: NDArray[np.int64], *rest: Any) -> None:
-        learner.learn_words(order, scripts.of_token, *rest, False)
+    def in_context(order: Order, weights: Weights, curve: Curve, rate: int) -> None:
+        learner.learn_words(order, scripts.of_token, weights, curve, rate, False)
 
-    def as_unknown(order: NDArray[np.int64], *rest: Any) -> None:
-        learner.learn_words(first_of_type[order], scripts.of_token, *rest, True)
+    def as_unknown(order: Order, weights: Weights, curve: Curve, rate: int) -> None:
+        learner.learn_words(first_of_type[order], scripts.of_token, weights, curve, rate, True)
 
     arrays["words"] = _learnt(
         options.word_epochs,

@@ -7,9 +7,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from covington.errors import OptionError
+from covington.errors import ModelError, OptionError
 from covington.segmentation.core import Core
 from covington.segmentation.stream import SegmentStream
+
+FORMAT = 1
 
 #: What a line of text is: part of a paragraph that ends at a blank line, a sentence, or a document.
 LINES = ("paragraph", "sentence", "document")
@@ -20,6 +22,8 @@ class Segmenter:
 
     def __init__(self, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self.metadata = dict(metadata)
+        if self.metadata.get("format") != FORMAT:
+            raise ModelError("the segmenter of the model is of another version: train the model anew")
         self._core = Core(dict(metadata), dict(arrays))
 
     def open(
