@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from covington.arrays import strings
 from covington.errors import DataError, OptionError
-from covington.lemmas.lemmatiser import FORMAT
 from covington.lemmas.learner import Learner, tag_hashes
+from covington.lemmas.lemmatiser import FORMAT
 from covington.lemmas.model import Core
 from covington.lemmas.scripts import IDENTITY, MAX_FORM, Script, script_of
 

@@ -14,10 +14,32 @@ from covington.segmentation.features cimport (
     Border, Features, Token, border, describe, end_features, join_features, split_features, trailing_features,
     words_features,
 )
-from covington.segmentation.linear cimport Trained, learn, score
+from covington.segmentation.linear cimport Trained, drop, learn, score
 from covington.segmentation.sentences cimport Sentences, ends_here, pass_token
 from covington.segmentation.tokens cimport Chunk, Tokenizer, add_chunk, add_token
 from covington.segmentation.words cimport FORM, PREFIX, SUFFIX, Spelled, known_script, nonzero, script_by_affix, spell
+
+
+cdef class Step:
+    """Weights of one question while they are learnt: how far a step goes, in 1/65536, and how many features it leaves out."""
+
+    cdef Trained trained
+    cdef int32_t rate
+    cdef int dropped
+    cdef uint64_t seed
+    cdef object arrays
+
+    def __cinit__(self, int32_t[::1] weights, const uint16_t[::1] curve, *, int32_t rate, int dropped, uint64_t seed):
+        size = len(weights)
+        self.arrays = weights, curve
+        self.trained.weights = &weights[0]
+        self.trained.curve = &curve[0]
+        self.trained.shift = 64 - (size - 1).bit_length()
+        self.rate, self.dropped, self.seed = rate, dropped, seed
+
+    cdef void take(self, Features* features, bint answer, uint64_t place) noexcept nogil:
+        drop(features, mix(self.seed, place), self.dropped)
+        learn(&self.trained, features, answer, self.rate)
 
 
 cdef class Learner:
@@ -111,9 +133,8 @@ cdef class Learner:
         cdef Chunk* chunk = &self.tokenizer.chunks[place]
         return border(&self.core.model.tables, &self.text[0] + chunk.start, chunk.end - chunk.start)
 
-    def learn_splits(self, const int64_t[::1] order, int32_t[::1] weights, const uint16_t[::1] curve, int32_t rate) -> None:
+    def learn_splits(self, const int64_t[::1] order, Step step) -> None:
         """One epoch over the chunks: where tokens begin."""
-        cdef Trained trained = trained_of(weights, curve)
         cdef const uint8_t[::1] here = self.starts_here, last = self.chunk_ends
         cdef Features features
         cdef Border next
@@ -136,11 +157,10 @@ cdef class Learner:
                         self.tokenizer.decoded.classes[self.tokenizer.decoded.core_end - 1],
                         self.tokenizer.decoded.points[i], self.tokenizer.decoded.count - i, &next, &features,
                     )
-                learn(&trained, &features, here[chunk.start + self.tokenizer.decoded.offsets[i]], rate)
+                step.take(&features, here[chunk.start + self.tokenizer.decoded.offsets[i]], mix(place, i))
 
-    def learn_joins(self, const int64_t[::1] order, int32_t[::1] weights, const uint16_t[::1] curve, int32_t rate) -> None:
+    def learn_joins(self, const int64_t[::1] order, Step step) -> None:
         """One epoch over the spaces between chunks: which are part of a token."""
-        cdef Trained trained = trained_of(weights, curve)
         cdef const uint8_t[::1] here = self.starts_here, last = self.chunk_ends
         cdef Border none = border(&self.core.model.tables, &self.text[0], 0)
         cdef Border before, left, right, after
@@ -158,11 +178,10 @@ cdef class Learner:
             joined = not is_first and not here[self.tokenizer.chunks[place].start]
             features.count = 0
             join_features(&before, &left, &right, &after, joined, &features)
-            learn(&trained, &features, not here[self.tokenizer.chunks[place + 1].start], rate)
+            step.take(&features, not here[self.tokenizer.chunks[place + 1].start], place)
 
-    def learn_ends(self, const int64_t[::1] order, int32_t[::1] weights, const uint16_t[::1] curve, int32_t rate) -> None:
+    def learn_ends(self, const int64_t[::1] order, Step step) -> None:
         """One epoch over the tokens: after which a sentence ends; where a paragraph does, there is nothing to learn."""
-        cdef Trained trained = trained_of(weights, curve)
         cdef const int32_t[:, ::1] states = self.state_before
         cdef Features features
         cdef Token none
@@ -179,7 +198,7 @@ cdef class Learner:
                 near[0], near[1], near[2], near[3], near[4], near[5], states[place, 0], states[place, 1],
                 states[place, 2], &features,
             )
-            learn(&trained, &features, self.sentence_ends[place], rate)
+            step.take(&features, self.sentence_ends[place], place)
 
     cdef void neighbours(self, Py_ssize_t place, Token** near, Token* none) noexcept:
         """Two tokens before, the token, three after it; only those of its paragraph."""
@@ -198,11 +217,8 @@ cdef class Learner:
             near[2 + i] = &self.tokenizer.tokens[place + i]
 
     def learn_words(
-        self, const int64_t[::1] order, const int32_t[::1] scripts, int32_t[::1] weights, const uint16_t[::1] curve,
-        int32_t rate, bint as_unknown,
-    ) -> None:
+        self, const int64_t[::1] order, const int32_t[::1] scripts, Step step, bint as_unknown) -> None:
         """One epoch over tokens that may stand for several words, as the forms tell or as if they were unknown."""
-        cdef Trained trained = trained_of(weights, curve)
         cdef Features features
         cdef Spelled spelled
         cdef Token none
@@ -224,7 +240,7 @@ cdef class Learner:
             self.neighbours(place, near, &none)
             features.count = 0
             words_features(near[1], near[2], near[3], script, in_context, &features)
-            learn(&trained, &features, scripts[place] == script, rate)
+            step.take(&features, scripts[place] == script, place)
 
     def guessed_words(self, const int64_t[::1] places) -> list:
         """Those of the tokens that would get a script by their endings, were they unknown."""
@@ -288,15 +304,6 @@ cdef class Learner:
 cdef void none_token(Token* token) noexcept nogil:
     memset(token, 0, sizeof(Token))
     token.first_class = token.last_class = EDGE
-
-
-cdef Trained trained_of(int32_t[::1] weights, const uint16_t[::1] curve):
-    cdef Trained trained
-    trained.weights = &weights[0]
-    trained.curve = &curve[0]
-    size = weights.shape[0]
-    trained.shift = 64 - (size - 1).bit_length()
-    return trained
 
 
 def affix_keys(str lower) -> list:

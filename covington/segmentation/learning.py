@@ -16,7 +16,7 @@ from covington.characters.tables import lowercase
 from covington.errors import OptionError
 from covington.segmentation.core import Core
 from covington.segmentation.gold import GoldText, gold_text, has_paragraphs
-from covington.segmentation.learner import Learner, affix_keys, form_key
+from covington.segmentation.learner import Learner, Step, affix_keys, form_key
 from covington.segmentation.multiword import Script, script_of
 from covington.segmentation.segmenter import FORMAT
 
@@ -24,8 +24,6 @@ _CURVE = 4096  # entries of the logistic function, from -8 to 8
 
 Arrays = dict[str, NDArray[Any]]
 Order = NDArray[np.int64]
-Weights = NDArray[np.int32]
-Curve = NDArray[np.uint16]
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,10 @@ class SegmentOptions:
     join_rate: float = 0.08
     end_rate: float = 0.08
     word_rate: float = 0.1
+    split_dropout: float = 0.0
+    join_dropout: float = 0.0
+    end_dropout: float = 0.0
+    word_dropout: float = 0.0
     bits: int = 18  # 2**bits weights for every question
 
     def __post_init__(self) -> None:
@@ -74,23 +76,13 @@ def learn_segmenter(
     arrays |= _script_arrays(scripts)
     learners = [Learner(Core(metadata, arrays), text) for text in texts]
     first = learners[0]
-    rng = np.random.Generator(np.random.PCG64(options.seed))
-    arrays["splits"] = _learnt(
-        options.split_epochs, options.split_rate, options.bits, rng, [(first.learn_splits, first.chunks)]
-    )
+    arrays["splits"] = _learnt("split", options, [(first.learn_splits, first.chunks)])
     if metadata["has_joins"]:
-        arrays["joins"] = _learnt(
-            options.join_epochs, options.join_rate, options.bits, rng, [(first.learn_joins, first.chunks)]
-        )
-    arrays["ends"] = _learnt(
-        options.end_epochs,
-        options.end_rate,
-        options.bits,
-        rng,
-        [(learner.learn_ends, learner.tokens) for learner in learners],
-    )
+        arrays["joins"] = _learnt("join", options, [(first.learn_joins, first.chunks)])
+    ends = [(learner.learn_ends, learner.tokens) for learner in learners]
+    arrays["ends"] = _learnt("end", options, ends)
     if scripts.numbers:
-        _learn_words(arrays, metadata, scripts, texts[0], options, rng)
+        _learn_words(arrays, metadata, scripts, texts[0], options)
     judged = held or train
     views = [gold_text(judged)] + ([gold_text(judged, paragraphs=False)] if marked else [])
     metadata["end_threshold"] = _threshold(Core(metadata, arrays), views)
@@ -121,19 +113,23 @@ def _curve() -> NDArray[np.uint16]:
 
 
 def _learnt(
-    epochs: int,
-    rate: float,
-    bits: int,
-    rng: np.random.Generator,
-    passes: list[tuple[Callable[[Order, Weights, Curve, int], None], int]],
+    question: str, options: SegmentOptions, passes: list[tuple[Callable[[Order, Step], None], int]]
 ) -> NDArray[np.int16]:
     """Weights after some epochs with falling steps, in the units of the model."""
-    weights = np.zeros(1 << bits, np.int32)
+    epochs, rate = getattr(options, f"{question}_epochs"), getattr(options, f"{question}_rate")
+    rng = np.random.Generator(np.random.PCG64(options.seed))
+    weights = np.zeros(1 << options.bits, np.int32)
     curve = _curve()
     for epoch in range(epochs):
-        step = int(rate * 65536) * (epochs - epoch) // epochs
         for learn, size in passes:
-            learn(rng.permutation(size), weights, curve, step)
+            step = Step(
+                weights,
+                curve,
+                rate=int(rate * 65536) * (epochs - epoch) // epochs,
+                dropped=int(getattr(options, f"{question}_dropout") * 256),
+                seed=int(rng.integers(1 << 63)),
+            )
+            learn(rng.permutation(size), step)
     rounded: NDArray[np.int16] = np.clip((weights + 128) >> 8, -32768, 32767).astype(np.int16)
     return rounded
 
@@ -229,26 +225,20 @@ def _learn_words(
     scripts: _Scripts,
     text: GoldText,
     options: SegmentOptions,
-    rng: np.random.Generator,
 ) -> None:
     """The decision about tokens that have no script for sure: by context, or because the form is unknown."""
     learner = Learner(Core(metadata, arrays), text)
     keys = learner.form_keys()
     first_of_type = np.array(sorted({key: place for place, key in enumerate(keys)}.values()), np.int64)
 
-    def in_context(order: Order, weights: Weights, curve: Curve, rate: int) -> None:
-        learner.learn_words(order, scripts.of_token, weights, curve, rate, False)
+    def in_context(order: Order, step: Step) -> None:
+        learner.learn_words(order, scripts.of_token, step, False)
 
-    def as_unknown(order: Order, weights: Weights, curve: Curve, rate: int) -> None:
-        learner.learn_words(first_of_type[order], scripts.of_token, weights, curve, rate, True)
+    def as_unknown(order: Order, step: Step) -> None:
+        learner.learn_words(first_of_type[order], scripts.of_token, step, True)
 
-    arrays["words"] = _learnt(
-        options.word_epochs,
-        options.word_rate,
-        options.bits,
-        rng,
-        [(in_context, learner.tokens), (as_unknown, len(first_of_type))],
-    )
+    passes = [(in_context, learner.tokens), (as_unknown, len(first_of_type))]
+    arrays["words"] = _learnt("word", options, passes)
     several = {keys[place] for place in np.flatnonzero(scripts.of_token >= 0).tolist()}
     single = np.array([place for place in first_of_type.tolist() if keys[place] not in several], np.int64)
     wrong = Learner(Core(metadata, arrays), text).guessed_words(single)

@@ -65,3 +65,14 @@ cdef inline void learn(Trained* trained, Features* features, bint answer, int32_
     step = (((<int64_t>answer) << 16) - trained.curve[place]) * rate // 65536
     for i in range(features.count):
         trained.weights[features.keys[i] >> trained.shift] += <int32_t>step
+
+
+cdef inline void drop(Features* features, uint64_t seed, int rate) noexcept nogil:
+    """Leave out some of the features, `rate` of 256, so that the others learn to do without them."""
+    cdef int i, kept = 0
+    for i in range(features.count):
+        seed = mix(seed, i)
+        if <int>(finish(seed) & 255) >= rate:
+            features.keys[kept] = features.keys[i]
+            kept += 1
+    features.count = kept
