@@ -17,7 +17,7 @@ from covington.errors import OptionError
 from covington.segmentation.core import Core
 from covington.segmentation.gold import GoldText, gold_text, has_paragraphs
 from covington.segmentation.learner import Learner, Step, affix_keys, form_key
-from covington.segmentation.multiword import Script, script_of
+from covington.segmentation.multiword import Script, scripts_of
 from covington.segmentation.segmenter import FORMAT
 
 _CURVE = 4096  # entries of the logistic function, from -8 to 8
@@ -31,25 +31,28 @@ class SegmentOptions:
     """How a segmenter is learnt; rates are in units of a weight, 1.0 the size of one step on a wrong answer."""
 
     seed: int = 1
-    split_epochs: int = 8
+    split_epochs: int = 12
     join_epochs: int = 10
-    end_epochs: int = 12
+    end_epochs: int = 25
     word_epochs: int = 10
     split_rate: float = 0.15
     join_rate: float = 0.08
     end_rate: float = 0.08
     word_rate: float = 0.1
-    split_dropout: float = 0.0
+    split_dropout: float = 0.1
     join_dropout: float = 0.0
-    end_dropout: float = 0.0
-    word_dropout: float = 0.0
+    end_dropout: float = 0.3
+    word_dropout: float = 0.1
     bits: int = 18  # 2**bits weights for every question
 
     def __post_init__(self) -> None:
         for name in ("split", "join", "end", "word"):
             epochs, rate = getattr(self, f"{name}_epochs"), getattr(self, f"{name}_rate")
-            if not (1 <= epochs <= 1000 and 0 < rate <= 1):
-                raise OptionError(f"{name}_epochs must be 1 to 1000 and {name}_rate above 0 and at most 1")
+            if not (1 <= epochs <= 1000 and 0 < rate <= 1 and 0 <= getattr(self, f"{name}_dropout") < 1):
+                raise OptionError(
+                    f"{name}_epochs must be 1 to 1000, {name}_rate above 0 and at most 1, {name}_dropout 0 or more"
+                    " and below 1"
+                )
         if not 4 <= self.bits <= 24:
             raise OptionError(f"bits must be 4 to 24, not {self.bits}")
 
@@ -145,18 +148,24 @@ class _Scripts:
 
 
 def _scripts(text: GoldText) -> _Scripts:
-    found: list[Script | None] = []
-    known: dict[tuple[str, tuple[str, ...]], Script | None] = {}
-    forms: list[str] = []
-    for start, end, words in zip(text.starts.tolist(), text.ends.tolist(), text.words, strict=True):
-        form = text.text[start:end].decode()
-        forms.append(lowercase(form))
-        if len(words) < 2:
-            found.append(None)
-            continue
-        if (form, words) not in known:
-            known[form, words] = script_of(form, words)
-        found.append(known[form, words])
+    """One script for every multiword token: of those that make its words, the one that most forms share."""
+    spans = zip(text.starts.tolist(), text.ends.tolist(), strict=True)
+    surfaces = [text.text[start:end].decode() for start, end in spans]
+    forms = [lowercase(form) for form in surfaces]
+    several = {pair for pair in zip(surfaces, text.words, strict=True) if len(pair[1]) > 1}
+    possible = {pair: scripts_of(*pair) for pair in several}
+    shared = Counter(
+        script
+        for _, script in {
+            (lowercase(form), script) for (form, _), all_ in possible.items() for script in all_
+        }
+    )
+    chosen = {
+        pair: min(all_, key=lambda script: (-shared[script], all_.index(script)))
+        for pair, all_ in possible.items()
+        if all_
+    }
+    found = [chosen.get(pair) for pair in zip(surfaces, text.words, strict=True)]
     ordered = sorted({script for script in found if script is not None})
     numbers = {script: number for number, script in enumerate(ordered)}
     of_token = np.array([-1 if script is None else numbers[script] for script in found], np.int32)
@@ -166,19 +175,19 @@ def _scripts(text: GoldText) -> _Scripts:
     values: dict[str, int] = {}
     affixes: dict[int, Counter[int]] = defaultdict(Counter)
     for lower, counts in by_form.items():
-        several = sorted((-count, number) for number, count in counts.items() if number >= 0)
-        if not several:
+        ranked = sorted((-count, number) for number, count in counts.items() if number >= 0)
+        if not ranked:
             continue
-        best = several[0][1]
+        best = ranked[0][1]
         values[lower] = 2 * best + (1 if counts[-1] else 0)
         for key in affix_keys(lower):
             affixes[key][best] += 1
-    shared = {
+    endings = {
         key: min((-count, number) for number, count in counts.items())[1]
         for key, counts in affixes.items()
         if sum(counts.values()) > 1
     }
-    return _Scripts(numbers, of_token, values, shared)
+    return _Scripts(numbers, of_token, values, endings)
 
 
 def _script_arrays(scripts: _Scripts, never: Iterable[int] = ()) -> Arrays:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from covington.characters.tables import classes, lowercase, uppercase
@@ -56,58 +57,46 @@ def _literal(text: str, all_upper: bool, first: bool) -> str:
     return uppercase(text[:1]) + text[1:] if first else text
 
 
-def script_of(form: str, words: Sequence[str]) -> Script | None:
-    """The script that makes these words of the token and is most likely to fit others; None if there is none."""
-    for script in (_cut(form, words), _rewritten(form, words), _copied(words)):
-        if script is not None and applied(script, form) == tuple(words):
-            return script
-    return None
+def scripts_of(form: str, words: Sequence[str]) -> list[Script]:
+    """The scripts that make these words of the token, the simplest first; which is best, other tokens tell."""
+    scripts = [*_cuts(form, words), *_rewritten(form, words), _copied(words)]
+    return [script for script in dict.fromkeys(scripts) if applied(script, form) == tuple(words)]
 
 
-def _cut(form: str, words: Sequence[str]) -> Script | None:
-    """Words that are pieces of the token: counted from its start before the longest one, else from its end."""
+def _cuts(form: str, words: Sequence[str]) -> list[Script]:
+    """Words that are pieces of the token: those up to some word counted from its start, the others from its end."""
     if "".join(words) != form:
-        return None
-    longest = max(range(len(words)), key=lambda index: len(words[index]))
-    parts = []
-    at = 0
-    for index, word in enumerate(words):
-        start, end = at, at + len(word)
-        at = end
-        from_end = len(form) - end
-        parts.append(
+        return []
+    ends = list(accumulate(map(len, words)))
+    return [
+        tuple(
             Part(
-                start if index <= longest else start - len(form),
-                end if index < longest else -from_end if from_end else TO_END,
+                start if index <= middle else start - len(form),
+                end if index < middle else end - len(form) or TO_END,
                 "",
                 "",
             )
+            for index, (start, end) in enumerate(pairwise([0, *ends]))
         )
-    return tuple(parts)
+        for middle in range(len(words))
+    ]
 
 
-def _rewritten(form: str, words: Sequence[str]) -> Script | None:
-    """One word has the longest piece of the token in it, the others are literals."""
+def _rewritten(form: str, words: Sequence[str]) -> list[Script]:
+    """One word has a piece of the token in it, the longest that it can have, the others are literals."""
     lower = lowercase(form)
-    best = (0, 0, 0, 0)
+    found = []
     for index, word in enumerate(words):
         length, start, at = _longest_common(lower, lowercase(word))
-        best = max(best, (length, -index, start, at))
-    length, index, start, at = best[0], -best[1], best[2], best[3]
-    if length < 2 or len(form) < 4:
-        return None
-    parts = []
-    for number, word in enumerate(words):
-        if number != index:
-            parts.append(Part(0, 0, lowercase(word), ""))
+        if length < 2 or len(form) < 4:
             continue
-        from_end = len(form) - start - length
-        parts.append(
-            Part(
-                start, -from_end if from_end else TO_END, lowercase(word[:at]), lowercase(word[at + length :])
-            )
+        piece = Part(
+            start, start + length - len(form) or TO_END, lowercase(word[:at]), lowercase(word[at + length :])
         )
-    return tuple(parts)
+        parts = [Part(0, 0, lowercase(other), "") for other in words]
+        parts[index] = piece
+        found.append((-length, index, tuple(parts)))
+    return [script for _, _, script in sorted(found)]
 
 
 def _copied(words: Sequence[str]) -> Script:
