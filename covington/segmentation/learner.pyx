@@ -270,8 +270,11 @@ cdef class Learner:
         cdef Py_ssize_t i
         return [nonzero(finish(mix(FORM, self.tokenizer.tokens[i].hash))) for i in range(self.tokenizer.token_count)]
 
-    def count_sentences(self, int32_t threshold) -> tuple[int, int, int]:
-        """Sentences found that are right, all that were found, and all that there are, if the tokens are given."""
+    def count_sentences(self, int32_t threshold, const uint8_t[::1] where) -> tuple[int, int, int]:
+        """Sentences found that are right, all that were found, and all that there are, if the tokens are given.
+
+        Only those count that end with a token of `where`.
+        """
         cdef Py_ssize_t i, first = 0, gold_start = 0, start = 0, right = 0, found = 0, gold = 0, end
         cdef Tokenizer part
         cdef Sentences state
@@ -291,11 +294,11 @@ cdef class Learner:
             ends = self.paragraph_ends[i] or ends_here(&part, &state, i - first, part.token_count, <int>(i - start + 1))
             pass_token(&state, &self.tokenizer.tokens[i], ends)
             if ends:
-                found += 1
-                right += self.sentence_ends[i] and gold_start == start
+                found += where[i]
+                right += where[i] and self.sentence_ends[i] and gold_start == start
                 start = i + 1
             if self.sentence_ends[i]:
-                gold += 1
+                gold += where[i]
                 gold_start = i + 1
         self.core.model.end_threshold = before
         return right, found, gold
