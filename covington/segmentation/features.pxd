@@ -227,6 +227,11 @@ cdef inline void end_features(
     add2(f, END + 24, t.suffix, here)
     add3(f, END + 25, size, t.shape, n1.shape)
     add2(f, END + 26, n1.suffix, here)
+    add3(f, END + 27, t.shape, n1.shape, n2.shape)
+    add3(f, END + 28, t1.shape, t.shape, n1.shape)
+    add3(f, END + 29, next, n2.first_class, here)
+    add3(f, END + 30, size, t1.shape, here)
+    add3(f, END + 31, t.suffix, n1.suffix, here)
 
 
 cdef inline void words_features(Token* t1, Token* t, Token* n1, uint64_t script, bint in_context, Features* f) noexcept nogil:

@@ -361,6 +361,10 @@ cdef class SegmentStream:
             if self.flush(self.last_break) < 0:
                 return -1
             if self.breaks > 1 and self.has_content:
+                if s.settled < self.last_break:  # after a reject there is no token to keep it
+                    s.between += count_points(self.text.data + s.settled, self.last_break - s.settled)
+                    s.settled = self.last_break
+                s.has_document_mark = False
                 s.paragraph += 1
                 s.paragraph_of_document += 1
                 s.sentence = 1

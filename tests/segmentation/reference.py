@@ -570,6 +570,11 @@ def end_features(near: list[Token], length: int, quotes: int, brackets: int) -> 
         (24, t.suffix, here),
         (25, size, t.shape, n1.shape),
         (26, n1.suffix, here),
+        (27, t.shape, n1.shape, n2.shape),
+        (28, t1.shape, t.shape, n1.shape),
+        (29, following, n2.first, here),
+        (30, size, t1.shape, here),
+        (31, t.suffix, n1.suffix, here),
     ]
     return [chain(400 + template, *values) for template, *values in seen]
 
