@@ -1,0 +1,1 @@
+"""Text to sentences, tokens and words, learnt from a treebank."""

@@ -1,0 +1,3 @@
+import pyarrow as pa
+
+SEGMENTED: pa.Schema
