@@ -36,6 +36,7 @@ class NetworkOptions:
     target: what an action's probability is moved to. `canonical`: the gold arc if optimal, else Shift, else NoArc;
         `paper`: all optimal actions together, but NoArc not where Shift is optimal.
     batch: words of an update, 0 for a number that fits the treebank; updates: how many of them at least.
+    rate, table_rate: of learning at first; how many times as much for embeddings.
     given: of 100 training sentences, how many are read with their gold tags.
     """
 
@@ -56,6 +57,7 @@ class NetworkOptions:
     batch: int = 0
     updates: int = 5000
     rate: float = 2e-3
+    table_rate: float = 1.0
     clip: float = 5.0
     dropout: float = 0.33
     word_dropout: float = 0.25

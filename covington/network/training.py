@@ -25,7 +25,7 @@ class Adam:
 
     def __init__(self, layers: Layers, parameters: Parameters) -> None:
         self.floats = layers.floats
-        self.clip = layers.options.clip
+        self.clip, self.table_rate = layers.options.clip, layers.options.table_rate
         self.mean = {name: np.zeros_like(values) for name, values in parameters.items()}
         self.variance = {name: np.zeros_like(values) for name, values in parameters.items()}
         self.mean_power = self.variance_power = 1.0
@@ -43,7 +43,7 @@ class Adam:
             state = self.mean[name], self.variance[name]
             if name in SPARSE:
                 rows, sums = gradients.sparse[name]
-                self.floats.adam_rows(values, *state, rows, sums, rate, KEEP_MEAN, KEEP_VARIANCE, scale)
+                self.floats.adam_rows(values, *state, rows, sums, rate * self.table_rate, KEEP_MEAN, KEEP_VARIANCE, scale)
             else:
                 self.floats.adam(values, *state, gradients.dense[name], rate, KEEP_MEAN, KEEP_VARIANCE, scale)
         return norm
