@@ -216,7 +216,7 @@ class Twin:
                 head, dependent = (j, i) if action == 2 else (i, j)
                 label = str(int(np.argmax(self._label(p, words, head, dependent))))
             c = self.system.apply(c, Transition(NAMES[action], label))
-        heads = heads_in(c.arcs)
+        heads = dict(heads_in(c.arcs))
         names = {arc.dependent: int(arc.label) for arc in c.arcs}
         roots = [word for word in range(1, length + 1) if word not in heads]
         for word in roots[1:]:
