@@ -1,0 +1,9 @@
+from typing import Any
+
+import pyarrow as pa
+
+class FormTable:
+    def __init__(self, forms: Any) -> None: ...
+
+def hash_forms(words: pa.StringArray) -> Any: ...
+def encode(words: pa.StringArray, forms: FormTable, buckets: int) -> tuple[Any, Any, Any]: ...
