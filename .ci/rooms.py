@@ -15,14 +15,13 @@ from pathlib import Path
 #: Lowest first; rooms on one line do not import each other.
 ORDER = (
     ("errors", "_version", "base"),
-    ("arrow",),
+    ("characters", "arrow"),
     ("schemas",),
     ("files",),
     ("corpus",),
-    ("network",),
     ("transition",),
     ("features",),
-    ("segmentation", "lemmas", "scorers"),
+    ("network", "segmentation", "lemmas", "scorers"),
     ("model",),
     ("models", "evaluation"),
     ("parsing",),

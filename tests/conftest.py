@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from covington.corpus.reading import read_sentences
 from covington.engine.epochs import Training
+from covington.learning.text_model import TextTraining
 from covington.model.options import TrainingOptions
+from covington.network.options import NetworkOptions
 from tests.support.sample import SAMPLE, with_bad_sentences
 
 # A busy machine is no error: examples may take their time.
@@ -34,3 +37,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "b.conllu.gz").write_bytes(gzip.compress(text * 3, mtime=0))
     (folder / "c.conllu").write_bytes(with_bad_sentences(text))
     return folder
+
+
+@pytest.fixture(scope="session")
+def text_model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The path of a small model that reads text, trained on the sample."""
+    path = str(tmp_path_factory.mktemp("model") / "text.covington")
+    options = NetworkOptions(
+        epochs=3, form=16, subword=16, buckets=256, state=16, tag=8, bottleneck=16, slot=16, label=16
+    )
+    TextTraining(list(read_sentences(SAMPLE)), [], options).run(path)
+    return path

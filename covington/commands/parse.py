@@ -26,9 +26,11 @@ from covington.base.machine import cores
 from covington.base.progress import Progress, clock, many
 from covington.base.text import printable
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
+from covington.corpus.formats import FORMATS, format_of
 from covington.errors import CovingtonError, OptionError
 from covington.files.listing import REJECTS
 from covington.schemas import MOST_WORDS
+from covington.segmentation.lines import LINES
 
 if TYPE_CHECKING:
     from covington.engine.shards import Report
@@ -98,6 +100,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="show it also where standard error is no terminal",
     )
+    group = parser.add_argument_group("plain text")
+    group.add_argument(
+        "--from",
+        dest="source_format",
+        choices=FORMATS,
+        help="what the inputs hold, where neither their names nor their first lines tell",
+    )
+    group.add_argument(
+        "--lines",
+        choices=LINES,
+        default=LINES[0],
+        help="what a line of text is: part of a paragraph that ends at a blank line, a sentence, or a document"
+        " (%(default)s)",
+    )
     add_beam_arguments(parser)
 
 
@@ -158,6 +174,8 @@ def _one_file(
         arguments.threads or cores(),
         arguments.strict,
         _rejects_place(arguments),
+        arguments.source_format,
+        arguments.lines,
     )
     report = stream.run(Parser.load(local_path(arguments.model)), progress)
     if report.counted != report.sentences + report.rejects:
@@ -174,6 +192,11 @@ def _folder(
     from covington.pipelines.parse import ParseJob
     from covington.pipelines.runner import Runner
 
+    for name in arguments.inputs:
+        if arguments.source_format == "text" or format_of(name) == "text":
+            raise OptionError(
+                f"{name} is plain text, which is parsed to one file: -o trees.parquet or -o trees.conllu"
+            )
     if arguments.rejects:
         raise OptionError("--rejects is for one file; a folder has its rejects in _rejects/")
     if arguments.confidence and arguments.format == "conllu":

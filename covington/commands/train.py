@@ -109,12 +109,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="replace an unfinished training that had other inputs or options",
     )
+    parser.add_argument(
+        "--engine",
+        choices=("linear", "network"),
+        default="linear",
+        help="linear: a parser for text that has tags, the fastest; network: a model that reads plain text, and makes"
+        " sentences, words, tags, lemmas and trees of it (%(default)s)",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object per epoch")
     add_beam_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     prepare(arguments)
+    if arguments.engine == "network":
+        return _train_network(arguments)
     from covington.engine.epochs import Training
 
     if arguments.threads < 0:
@@ -139,6 +148,54 @@ def run(arguments: argparse.Namespace) -> int:
     kept = _train(work, arguments, teller)
     if not arguments.json:
         print(f"wrote {arguments.output}, the model of epoch {kept['epoch']}", file=sys.stderr)
+    return 0
+
+
+def _train_network(arguments: argparse.Namespace) -> int:
+    """A model that reads text; one network, learnt on one core."""
+    from covington.corpus.reading import read_sentences
+    from covington.learning.text_model import TextTraining, read_strictly
+    from covington.network.options import NetworkOptions
+    from covington.network.training import EpochReport
+
+    defaults = TrainingOptions()
+    acting = {"oracle", "epochs", "seed", "explore", "explore_from"}
+    for one in fields(TrainingOptions):
+        if one.name not in acting and getattr(arguments, one.name) != getattr(defaults, one.name):
+            raise OptionError(f"--{one.name.replace('_', '-')} is an option of --engine linear")
+    if arguments.shards != 1 or arguments.prune or arguments.patience or beam_flags(arguments):
+        raise OptionError("--shards, --prune, --patience and Beam's options go with --engine linear")
+    if arguments.keep == "best" and not arguments.dev:
+        raise OptionError("--keep best needs --dev")
+    epochs = NetworkOptions().epochs if arguments.epochs == defaults.epochs else arguments.epochs
+    options = NetworkOptions(
+        oracle=arguments.oracle,
+        epochs=epochs,
+        seed=arguments.seed,
+        explore=arguments.explore,
+        explore_from=arguments.explore_from,
+    )
+    teller = _Teller(arguments.json, epochs)
+
+    def progress(report: EpochReport) -> None:
+        scores = {f"dev_{name}": value for name, value in (report.dev or {}).items()}
+        teller({"epoch": report.epoch, "updates": report.updates, **scores})
+
+    def notice(text: str) -> None:
+        if not arguments.json:
+            print(text, file=sys.stderr, flush=True)
+
+    batches = [
+        read_strictly((batch for name in names for batch in read_sentences(name, strict=True)), what)
+        for names, what in ((arguments.inputs, "the training data"), (arguments.dev, "the data of --dev"))
+        if names
+    ]
+    work = TextTraining(
+        batches[0], batches[1] if arguments.dev else [], options, progress=progress, notice=notice
+    )
+    work.run(arguments.output)
+    if not arguments.json:
+        print(f"wrote {arguments.output}", file=sys.stderr)
     return 0
 
 

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 from covington.base.progress import Progress
 from covington.corpus.conllu.overlong import Endless
 from covington.corpus.conllu.reader import sentences_and_lines
+from covington.corpus.formats import format_of, is_text
 from covington.corpus.parquet import tables as parquet
 from covington.corpus.parquet.tables import write_parquet
 from covington.corpus.reject_file import reject_file
@@ -41,11 +43,13 @@ from covington.files.storage import (
     whole_file,
 )
 from covington.parsing.parser import Parser
-from covington.schemas import PARSE
+from covington.schemas import PARSE, SENTENCE
+from covington.segmentation.stream import SegmentStream
 
 _BLOCK = 2 << 20  # bytes that one thread reads and parses at a time
 _FROM_PIPE = 1 << 20  # less, so that the first trees come soon
 _ROWS = 4_096  # of a table
+_TEXT_PIECE = 256 << 10  # bytes of text that are cut into sentences at a time
 
 
 class Job(NamedTuple):
@@ -95,6 +99,8 @@ class ParseStream:
     threads: int = 1
     strict: bool = False
     rejects: str | None = None  # a Parquet file for rejected sentences, made if there are any
+    source_format: str | None = None  # of formats.FORMATS, or None to find out
+    lines: str = "paragraph"  # what a line of plain text is part of: segmenter.LINES
 
     # after the run: which sentence was the first that could not be read, and what is wrong with it
     first_reject: str | None = field(default=None, init=False)
@@ -182,7 +188,7 @@ class ParseStream:
     def _jobs(self, files: list[InputFile], parser: Parser) -> Iterator[Job]:
         options = replace(self.options, threads=1)
         if "-" in self.inputs:
-            for parse in _text_jobs(sys.stdin.buffer, "-", _FROM_PIPE, parser, options):
+            for parse in self._stream_jobs(sys.stdin.buffer, "-", _FROM_PIPE, parser, options):
                 yield Job(parse)
         before = 0
         for file in files:
@@ -192,17 +198,51 @@ class ParseStream:
             else:
                 with readable(file.path), open_raw(file.path) as raw:
                     counted = _Counted(raw)
-                    for parse in _text_jobs(counted, file.name, _BLOCK, parser, options):
+                    for parse in self._stream_jobs(counted, file.name, _BLOCK, parser, options):
                         yield Job(parse, before + counted.count)
             check_unchanged(file)
             before += file.size
 
+    def _stream_jobs(
+        self, raw: IO[bytes] | _Counted, name: str, block: int, parser: Parser, options: ParseOptions
+    ) -> Iterator[Callable[[], Shard]]:
+        pieces = decompressed(raw, name)  # type: ignore[arg-type]
+        opening = next(pieces, b"")
+        pieces = chain((opening,), pieces)
+        text = self.source_format == "text" if self.source_format else is_text(name, opening)
+        if not text:
+            return _sentence_jobs(pieces, name, block, parser, options)
+        if parser.segmenter is None:
+            if self.source_format is None and format_of(name) is None:
+                return _sentence_jobs(pieces, name, block, parser, options)  # whose rejects say what is wrong
+            raise OptionError(
+                f"{name} is plain text, and the model needs words with tags: give --model one that was trained with"
+                " `covington train --engine network`"
+            )
+        return _segmented_jobs(pieces, parser.segmenter.open(name, lines=self.lines), parser, options)
 
-def _text_jobs(
-    raw: IO[bytes] | _Counted, name: str, block: int, parser: Parser, options: ParseOptions
+
+def _segmented_jobs(
+    pieces: Iterator[bytes], stream: SegmentStream, parser: Parser, options: ParseOptions
+) -> Iterator[Callable[[], Shard]]:
+    """Text is cut into sentences as it is read; what comes of a piece is parsed while the next is read."""
+    for piece in chain(pieces, (None,)):
+        for start in range(0, len(piece) if piece is not None else 1, _TEXT_PIECE):
+            batches = stream.finish() if piece is None else stream.feed(piece[start : start + _TEXT_PIECE])
+            rejects = stream.take_rejects()
+            if rejects and not batches:
+                batches = [pa.RecordBatch.from_pylist([], SENTENCE)]
+            for batch in batches:
+                found = Shard(0, 0, batch, reject_batch(rejects), batch.num_rows + len(rejects))
+                rejects = []
+                yield partial(parse_shard, found, parser, options)
+
+
+def _sentence_jobs(
+    pieces: Iterator[bytes], name: str, block: int, parser: Parser, options: ParseOptions
 ) -> Iterator[Callable[[], Shard]]:
     position, line = 0, 1
-    for data in byte_blocks(decompressed(raw, name), block):  # type: ignore[arg-type]
+    for data in byte_blocks(pieces, block):
         counted, lines = (1, data.lines) if isinstance(data, Endless) else sentences_and_lines(data)
 
         def parse(

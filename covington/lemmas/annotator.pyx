@@ -6,16 +6,16 @@ from libc.string cimport memcmp, memcpy, memset
 
 import pyarrow as pa
 
-from covington.arrow_buffers cimport Block, Strings, append, buffer_of, release, release_strings, reserve, string_array
-from covington.arrow_views cimport ListView, StringView, is_valid, view_list, view_strings
-from covington.hashing cimport hash_bytes, mix
+from covington.arrow.buffers cimport Block, Strings, append, buffer_of, release, release_strings, reserve, string_array
+from covington.arrow.views cimport ListView, StringView, is_valid, view_list, view_strings
+from covington.base.hashing cimport hash_bytes, mix
 from covington.lemmas.choice cimport Scratch, choose
 from covington.lemmas.features cimport Word, read_word
 from covington.lemmas.model cimport MAX_FORM, Core, Model, apply_script
-from covington.text_scan cimport invalid_utf8
+from covington.corpus.conllu.text_scan cimport invalid_utf8
 
 from covington.errors import DataError
-from covington.places import data_error
+from covington.corpus.locations import data_error
 
 cdef enum:
     MEMO = 8192  # words that are remembered

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from covington.characters.tables cimport DIGIT, UPPER, DASH, Tables, decode, lowered
-from covington.hashing cimport finish, mix
+from covington.base.hashing cimport finish, mix
 
 cdef enum:
     MAX_FEATURES = 48

@@ -5,8 +5,8 @@ from libc.string cimport memset
 
 import numpy as np
 
-from covington.arrow_views cimport StringView, is_valid, view_strings
-from covington.hashing cimport hash_bytes, mix
+from covington.arrow.views cimport StringView, is_valid, view_strings
+from covington.base.hashing cimport hash_bytes, mix
 from covington.lemmas.annotator cimport Workspace
 from covington.lemmas.choice cimport Scratch, begin, best_fitting, choose, touch
 from covington.lemmas.features cimport Features, MAX_FEATURES, Word, lemma_features, read_word

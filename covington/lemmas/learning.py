@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from covington.arrays import strings
+from covington.arrow.arrays import strings
 from covington.errors import DataError, OptionError
 from covington.lemmas.learner import Learner, tag_hashes
 from covington.lemmas.lemmatiser import FORMAT

@@ -5,7 +5,7 @@ from libc.stdint cimport int16_t, int32_t, uint16_t, uint32_t, uint64_t
 from covington.characters.tables cimport (
     Tables, decode, encode, lowered, raised,
 )
-from covington.hashing cimport finish, hash_bytes, mix
+from covington.base.hashing cimport finish, hash_bytes, mix
 from covington.lemmas.features cimport Features, Word
 
 cdef enum:

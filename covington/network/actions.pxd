@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t
 
-from covington.state cimport Configuration, is_ancestor, label_at
+from covington.transition.configuration cimport Configuration, is_ancestor, label_at
 
 cdef enum:
     SLOTS = 9

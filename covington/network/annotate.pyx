@@ -12,12 +12,12 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
-from covington.arrow_views cimport StringView, view_strings
-from covington.hashing cimport hash_bytes
+from covington.arrow.views cimport StringView, view_strings
+from covington.base.hashing cimport hash_bytes
 from covington.network.greedy cimport Projected, parse
 from covington.network.integers cimport BLOCK, MAX_GATE, MAX_SLOT, Integers, Weights, int_matrix
 from covington.network.words cimport FormTable, WordView, view_word
-from covington.state cimport Configuration, release, reserve
+from covington.transition.configuration cimport Configuration, release, reserve
 
 cdef enum:
     GROUP_WORDS = 384               # of a group, but for a longer sentence; a row takes 6 kB
@@ -174,7 +174,7 @@ cdef class Workspace:
             for s in range(length.shape[0]):
                 if length[s]:
                     where.number = s
-                    parse(self.net, &self.c, &where, <int>length[s], single_root, &heads[offsets[chosen[s]]],
+                    parse(self.net, self.weights.system, &self.c, &where, <int>length[s], single_root, &heads[offsets[chosen[s]]],
                           &labels[offsets[chosen[s]]], NULL if confidence is None else &confidence[offsets[chosen[s]]])
         return 0
 

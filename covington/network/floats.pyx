@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from covington.hashing cimport SEED, finish, mix
+from covington.base.hashing cimport SEED, finish, mix
 
 from covington.errors import OptionError
 

@@ -3,7 +3,8 @@
 from libc.stdint cimport int16_t, int32_t, int64_t
 
 from covington.network.integers cimport Integers
-from covington.state cimport Configuration
+from covington.transition.configuration cimport Configuration
+from covington.transition.system cimport System
 
 
 # Where a sentence's words are among the rows of a group, which are in the order of time (see floats).
@@ -14,5 +15,5 @@ cdef struct Projected:
     int64_t number                  # of the sentence in the group
 
 
-cdef void parse(const Integers *w, Configuration *c, const Projected *s, int n, bint single_root, int32_t *heads,
+cdef void parse(const Integers *w, System system, Configuration *c, const Projected *s, int n, bint single_root, int32_t *heads,
                 int32_t *labels, float *confidence) noexcept nogil

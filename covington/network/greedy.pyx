@@ -1,14 +1,12 @@
 """The greedy loop of the network: which action, which relation, by sums of rows of integers."""
 
-from libc.stdint cimport int16_t, int32_t, int64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
 from covington.network.actions cimport ACTIONS, ROWS, SLOTS, label_distance, locate
 from covington.network.integers cimport Integers, short_exp
-from covington.state cimport (
-    LEFT_ARC, NO_ARC, SHIFT, Configuration, attach, is_repair, label_at, left_arc, no_arc, right_arc, set_label, shift,
-    start,
-)
+from covington.transition.configuration cimport Configuration, attach, label_at, set_label
+from covington.transition.system cimport CHOICE, FINAL, Arc, Moves, System, bit
 
 cdef enum:
     MAX_HIDDEN_WIDTH = 1024
@@ -37,7 +35,7 @@ cdef int best_label(const Integers *w, const Projected *s, int head, int depende
     return best
 
 
-cdef int best_action(const Integers *w, Configuration *c, const Projected *s, float *chance) noexcept nogil:
+cdef int best_action(const Integers *w, Configuration *c, uint32_t allowed, const Projected *s, float *chance) noexcept nogil:
     """The best action that the system allows and, where it is wanted, its probability."""
     cdef int16_t hidden[MAX_HIDDEN_WIDTH]
     cdef const int16_t *rows[SLOTS + ROWS]
@@ -57,7 +55,7 @@ cdef int best_action(const Integers *w, Configuration *c, const Projected *s, fl
         rows[SLOTS + k] = w.slot_tables + tables[k] * w.slot
     w.kernels.hidden(rows, SLOTS + ROWS, w.slot, hidden)
     for k in range(ACTIONS):
-        if k >= LEFT_ARC and w.monotonic and is_repair(c, k):
+        if not allowed & bit(k):
             continue
         score = w.kernels.dot(hidden, w.action_weights + k * w.slot, w.slot) + w.action_bias[k]
         scores[count] = score
@@ -71,29 +69,26 @@ cdef int best_action(const Integers *w, Configuration *c, const Projected *s, fl
     return best
 
 
-cdef void parse(const Integers *w, Configuration *c, const Projected *s, int n, bint single_root, int32_t *heads,
+cdef void parse(const Integers *w, System system, Configuration *c, const Projected *s, int n, bint single_root, int32_t *heads,
                 int32_t *labels, float *confidence) noexcept nogil:
     """The greedy loop over one sentence."""
-    cdef int i, j, word, action, root = 0
+    cdef int word, action, label, root = 0
+    cdef Arc arc
     cdef float chance = 0
     cdef float *wanted = NULL if confidence == NULL else &chance
-    start(c, n, False)
-    while c.j <= n:
-        i, j = c.i, c.j
-        if i < c.first:
-            shift(c)            # nothing else is possible
-            continue
-        action = best_action(w, c, s, wanted)
-        if action == SHIFT:
-            shift(c)
-        elif action == NO_ARC:
-            no_arc(c)
-        elif action == LEFT_ARC:
-            left_arc(c, best_label(w, s, j, i))
-        else:
-            right_arc(c, best_label(w, s, i, j))
-        if action >= LEFT_ARC and wanted != NULL:
-            confidence[i - 1 if action == LEFT_ARC else j - 1] = chance
+    system.start(c, n)
+    action = system.forced(c)
+    while action != FINAL:
+        label = -1
+        if action == CHOICE:
+            action = best_action(w, c, system.moves(c).allowed, s, wanted)
+            if action >= system.unlabelled:
+                arc = system.arc(c, action)
+                label = best_label(w, s, arc.head, arc.dependent)
+                if wanted != NULL:
+                    confidence[arc.dependent - 1] = chance
+        system.apply(c, action, label)
+        action = system.forced(c)
     # a tree of the forest: the first word without a head is the root
     for word in range(n, 0, -1):
         if c.head[word] < 1:

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
+from covington.transition.system cimport System
 from covington.network.words cimport FormTable
 
 cdef extern from "kernels/integer_kernels.h":
@@ -62,7 +63,6 @@ cdef struct Integers:
     const int32_t *label_bias
     const int32_t *group_ends
     int64_t groups, buckets, form, subword, state, tag, tags, squeezed, slot, label, labels, label_columns
-    bint monotonic
     int root_label
 
 
@@ -71,6 +71,7 @@ cdef class Weights:
     cdef Integers net
     cdef object kept                # what its pointers point into
     cdef readonly FormTable forms_table
+    cdef System system
 
     cdef const void *at(self, name) except NULL
     cdef int set_matrix(self, name, int_matrix *matrix) except -1

@@ -7,9 +7,10 @@ from libc.string cimport memcmp
 
 import numpy as np
 
-from covington.hashing cimport hash_bytes
+from covington.base.hashing cimport hash_bytes
 
 from covington.errors import OptionError
+from covington.transition.systems import make_system
 from covington.network.floats import KERNEL_VARIABLE
 
 assert BLOCK == INT_ROWS
@@ -61,7 +62,7 @@ cdef class Weights:
         self.net.state, self.net.tag, self.net.squeezed = options.state, options.tag, options.bottleneck
         self.net.slot, self.net.label, self.net.labels = options.slot, options.label, labels
         self.net.label_columns = len(prepared["label_bias"])
-        self.net.monotonic = options.monotonic
+        self.system = make_system(options.oracle, False)
         self.net.root_label = root_label
 
     cdef const void *at(self, name) except NULL:

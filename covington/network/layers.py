@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from covington.arrays import Array
+from covington.arrow.arrays import Array
 from covington.network.floats import Floats, draw_key, drop, uniform
-from covington.network.options import ORACLES, NetworkOptions
+from covington.network.options import NetworkOptions
 from covington.network.rollouts import LABEL_DISTANCES, SLOT_COUNT, Rollouts, count_table_rows, label_rows
 from covington.network.vocabulary import Corpus, Vocabulary
 
@@ -126,7 +126,7 @@ class Layers:
     def __init__(self, options: NetworkOptions, vocabulary: Vocabulary, floats: Floats | None = None) -> None:
         self.options, self.vocabulary = options, vocabulary
         self.floats = floats or Floats()
-        self.rollouts = Rollouts(self.floats, ORACLES.index(options.oracle), options.target == "paper")
+        self.rollouts = Rollouts(self.floats, options.oracle, options.target == "paper")
         self.root_label = vocabulary.labels.index(vocabulary.root_label)
         self._marks = {
             "forms": np.full(len(vocabulary.forms) + 1, -1, np.int32),

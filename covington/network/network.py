@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from covington import arrays as columns
-from covington.arrays import Array
-from covington.encoding import strings, word_counts
+from covington.arrow import arrays as columns
+from covington.arrow.arrays import Array
+from covington.corpus.columns import strings, word_counts
 from covington.errors import ModelError, OptionError
 from covington.network.annotate import Workspace
 from covington.network.integers import Weights, combine

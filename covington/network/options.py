@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from covington.errors import OptionError
+from covington.transition.names import MONOTONIC_ORACLES, ORACLES
 
-ORACLES = ("static", "monotonic", "lower", "pc-upper", "upper")
 TARGETS = ("canonical", "paper")
 
 #: sizes of layers: from and to
@@ -88,7 +88,7 @@ class NetworkOptions:
     @property
     def monotonic(self) -> bool:
         """Is the parser's system the monotonic one?"""
-        return self.oracle in ("static", "monotonic")
+        return self.oracle in MONOTONIC_ORACLES
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from covington.arrays import Array
+from covington.arrow.arrays import Array
 from covington.errors import ModelError
 from covington.network.layers import Parameters, shapes
 from covington.network.options import NetworkOptions

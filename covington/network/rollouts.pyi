@@ -12,7 +12,7 @@ class Rollouts:
     steps: int
     right: int
     loss: float
-    def __init__(self, floats: Floats, oracle: int, paper: bool) -> None: ...
+    def __init__(self, floats: Floats, oracle: str, paper: bool) -> None: ...
     def set_parameters(
         self,
         tables: Any,

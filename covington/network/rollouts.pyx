@@ -6,25 +6,21 @@ up, asks the oracle, and adds the gradient to the rows that it used.
 """
 
 from libc.math cimport log
-from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from covington.costs cimport (
-    MONOTONIC, STATIC, Costs, Focus, Gold, index_gold, monotonic_costs, non_monotonic_costs, static_costs,
-)
-from covington.cycles cimport Scratch, release_scratch, reserve_scratch
-from covington.hashing cimport finish, mix
+from covington.base.hashing cimport finish, mix
 from covington.network.actions cimport (
     ACTIONS, LONGEST_DISTANCE, ROWS, SLOTS, label_distance, locate, table_rows,
 )
 from covington.network.floats cimport Floats
-from covington.state cimport (
-    LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, attach, is_repair, left_arc, no_arc, release, reserve,
-    right_arc, set_label, label_at, shift, start,
-)
+from covington.transition.configuration cimport Configuration, attach, label_at, release, reserve, set_label
+from covington.transition.gold cimport Gold, index_gold, release_gold, reserve_gold
+from covington.transition.system cimport CHOICE, FINAL, MAX_TRANSITIONS, Arc, Costs, Moves, Oracle, System, bit
+
+from covington.transition.systems import make_oracle, make_system
 
 cdef enum:
     MAX_WIDTH = 1024                # of a hidden layer
@@ -42,7 +38,8 @@ def count_table_rows(int labels):
 cdef class Rollouts:
     """The part of the network below the projections, and the memory of one thread."""
     cdef Floats floats
-    cdef int oracle                 # of costs.Oracle
+    cdef System system
+    cdef Oracle oracle
     cdef bint paper                 # the loss is the sum over all optimal actions, else towards one
     cdef int width, label_width, labels
     cdef const float[:, ::1] tables
@@ -58,22 +55,21 @@ cdef class Rollouts:
     cdef float[::1] d_action_bias
     cdef Configuration c
     cdef Gold gold
-    cdef Scratch scratch
-    cdef int32_t *gold_memory
-    cdef Py_ssize_t gold_room
     cdef readonly int64_t steps
     cdef readonly int64_t right
     cdef readonly double loss
 
-    def __cinit__(self, Floats floats, int oracle, bint paper):
+    def __cinit__(self, Floats floats, str oracle, bint paper):
         self.floats = floats
-        self.oracle = oracle
+        self.system = make_system(oracle, False)
+        self.oracle = make_oracle(oracle, False)
+        if self.system.count != ACTIONS:
+            raise ValueError(f"the network has {ACTIONS} actions, not the {self.system.count} of the system")
         self.paper = paper
 
     def __dealloc__(self):
         release(&self.c)
-        release_scratch(&self.scratch)
-        free(self.gold_memory)
+        release_gold(&self.gold)
 
     def set_parameters(self, tables, action_weights, action_bias, label_tables, label_weights, label_bias):
         self.tables, self.action_weights, self.action_bias = tables, action_weights, action_bias
@@ -93,22 +89,9 @@ cdef class Rollouts:
         self.learning = True
 
     cdef int make_room(self, int n) except -1:
-        cdef Py_ssize_t places = n + 2
         reserve(&self.c, n)
-        reserve_scratch(&self.scratch, n)
-        if places > self.gold_room:
-            free(self.gold_memory)
-            self.gold_room = 0
-            self.gold_memory = <int32_t *>calloc(6 * places, sizeof(int32_t))
-            if self.gold_memory == NULL:
-                raise MemoryError("no memory for a gold tree")
-            self.gold_room = places
-        self.gold.n = n
-        self.gold.head = self.gold_memory
-        self.gold.label = self.gold_memory + places
-        self.gold.left_dependent = self.gold_memory + 2 * places
-        self.gold.next_left = self.gold_memory + 3 * places
-        self.gold.leftmost = self.gold_memory + 4 * places
+        reserve_gold(&self.gold, n)
+        self.oracle.prepare(n)
         return 0
 
     def run(self, const float[:, ::1] slots, const float[:, ::1] label_parts, const int64_t[::1] starts,
@@ -126,7 +109,7 @@ cdef class Rollouts:
                 and (not self.learning or (d_slots is not None and d_slots.shape[0] == rows
                                            and d_slots.shape[1] == slots.shape[1]))):
             raise ValueError("the arrays of a batch do not fit")
-        if self.learning and explore > 0 and self.oracle == STATIC:
+        if self.learning and explore > 0 and not self.oracle.explores:
             raise ValueError("the static oracle knows the right way alone")
         for sentence in range(lengths.shape[0]):
             self.make_room(<int>lengths[sentence])
@@ -142,37 +125,35 @@ cdef class Rollouts:
         cdef float wanted[ACTIONS]
         cdef int32_t words[SLOTS]
         cdef int32_t rows[ROWS]
-        cdef bint allowed[ACTIONS]
         cdef Costs costs
-        cdef Focus at
-        cdef int wrong = 0, action, predicted, target = -1, i, j, word
+        cdef Moves moves
+        cdef Arc arc
+        cdef int forced, action, predicted, target = -1, i, j, word
         cdef uint64_t step = 0
-        start(c, <int>n, False)
+        self.system.start(c, <int>n)
         if self.learning:
             for word in range(1, <int>n + 1):
                 self.gold.head[word] = heads[starts[word - 1] + sentence]
             index_gold(&self.gold, c.first)
-        while c.j <= c.n:
-            if c.i < c.first:
-                shift(c)            # nothing else is possible
+        while True:
+            forced = self.system.forced(c)
+            if forced == FINAL:
+                break
+            if forced != CHOICE:
+                self.system.apply(c, forced, -1)
                 continue
             i, j = c.i, c.j
-            self.score(slots, starts, sentence, words, rows, hidden, allowed, probabilities)
-            predicted = SHIFT
-            for action in range(1, ACTIONS):
-                if allowed[action] and probabilities[action] > probabilities[predicted]:
+            moves = self.system.moves(c)
+            self.score(slots, starts, sentence, words, rows, hidden, moves.allowed, probabilities)
+            predicted = -1
+            for action in range(ACTIONS):
+                if moves.allowed & bit(action) and (predicted < 0 or probabilities[action] > probabilities[predicted]):
                     predicted = action
             action = predicted
             if self.learning:
-                at = Focus(c.head, i, j, c.first, c.nothing, wrong)
-                if self.oracle == STATIC:
-                    static_costs(&costs, &self.gold, &at)
-                elif self.oracle == MONOTONIC:
-                    monotonic_costs(&costs, &self.gold, &at, &self.scratch)
-                else:
-                    non_monotonic_costs(&costs, &self.gold, &at, self.oracle, False, &self.scratch)
-                target = self.aim(&costs, allowed, probabilities, wanted)
-                self.learn(starts, sentence, words, rows, hidden, allowed, probabilities, wanted, d_slots)
+                self.oracle.costs(&costs, &self.gold, c, False)
+                target = self.aim(&costs, moves.allowed, probabilities, wanted)
+                self.learn(starts, sentence, words, rows, hidden, moves.allowed, probabilities, wanted, d_slots)
                 self.steps += 1
                 self.right += wanted[predicted] > 0
                 if not (explore > 0 and <double>(finish(mix(key, step)) >> 11) * (1.0 / 9007199254740992.0) < explore):
@@ -181,27 +162,17 @@ cdef class Rollouts:
             if trace is not None:
                 with gil:
                     trace.append((sentence, i, j, [probabilities[k] for k in range(ACTIONS)], target, action))
-            if self.learning:
-                wrong -= self.is_wrong(i) + self.is_wrong(j)
-            if action == SHIFT:
-                shift(c)
-            elif action == NO_ARC:
-                no_arc(c)
-            elif action == LEFT_ARC:
-                left_arc(c, self.best_label(label_parts, starts, sentence, j, i))
+            if action < self.system.unlabelled:
+                self.system.apply(c, action, -1)
             else:
-                right_arc(c, self.best_label(label_parts, starts, sentence, i, j))
-            if self.learning:
-                wrong += self.is_wrong(i) + self.is_wrong(j)
+                arc = self.system.arc(c, action)
+                self.system.apply(c, action, self.best_label(label_parts, starts, sentence, arc.head, arc.dependent))
         if not self.learning:
             self.hang(label_parts, starts, sentence, root_label)
             for word in range(1, <int>n + 1):
                 heads[starts[word - 1] + sentence] = c.head[word]
                 labels[starts[word - 1] + sentence] = label_at(c, word)
         return 0
-
-    cdef inline int is_wrong(self, int word) noexcept nogil:
-        return self.c.head[word] != self.c.nothing and self.c.head[word] != self.gold.head[word]
 
     cdef void hang(self, const float[:, ::1] label_parts, const int64_t[::1] starts, int64_t sentence,
                    int root_label) noexcept nogil:
@@ -220,10 +191,9 @@ cdef class Rollouts:
                 attach(c, word, root, self.best_label(label_parts, starts, sentence, root, word))
 
     cdef void score(self, const float[:, ::1] slots, const int64_t[::1] starts, int64_t sentence, int32_t *words,
-                    int32_t *rows, float *hidden, bint *allowed, float *probabilities) noexcept nogil:
+                    int32_t *rows, float *hidden, uint32_t allowed, float *probabilities) noexcept nogil:
         """The probabilities of the actions that the system allows, and what they were made of."""
         cdef Configuration *c = &self.c
-        cdef bint monotonic = self.oracle <= MONOTONIC
         cdef float score[ACTIONS]
         cdef int k, count = 0
         locate(c, self.labels, words, rows)
@@ -238,11 +208,8 @@ cdef class Rollouts:
             self.floats.kernels.add_row(hidden, &self.tables[rows[k], 0], self.width)
         for k in range(self.width):
             hidden[k] = hidden[k] if hidden[k] > 0 else 0
-        allowed[<int>SHIFT] = allowed[<int>NO_ARC] = True
-        allowed[<int>LEFT_ARC] = not (monotonic and is_repair(c, LEFT_ARC))
-        allowed[<int>RIGHT_ARC] = not (monotonic and is_repair(c, RIGHT_ARC))
         for k in range(ACTIONS):
-            if allowed[k]:
+            if allowed & bit(k):
                 score[count] = self.floats.kernels.dot(hidden, &self.action_weights[k, 0], self.width)
                 score[count] += self.action_bias[k]
                 count += 1
@@ -250,11 +217,11 @@ cdef class Rollouts:
         count = 0
         for k in range(ACTIONS):
             probabilities[k] = 0
-            if allowed[k]:
+            if allowed & bit(k):
                 probabilities[k] = score[count]
                 count += 1
 
-    cdef int aim(self, const Costs *costs, const bint *allowed, const float *probabilities,
+    cdef int aim(self, const Costs *costs, uint32_t allowed, const float *probabilities,
                  float *wanted) noexcept nogil:
         """What the probabilities are moved towards; returns the action to follow where predictions are not.
 
@@ -262,29 +229,29 @@ cdef class Rollouts:
         way: all optimal actions in proportion, but without NoArc where Shift is optimal.
         """
         cdef int action, target = -1
+        cdef bint skips, waits = False
         cdef float sum = 0
-        if costs.left_is_gold and costs.loss[<int>LEFT_ARC] == costs.best and allowed[<int>LEFT_ARC]:
-            target = LEFT_ARC
-        elif costs.right_is_gold and costs.loss[<int>RIGHT_ARC] == costs.best and allowed[<int>RIGHT_ARC]:
-            target = RIGHT_ARC
-        elif costs.loss[<int>SHIFT] == costs.best:
-            target = SHIFT
-        elif costs.loss[<int>NO_ARC] == costs.best:
-            target = NO_ARC
-        elif costs.loss[<int>RIGHT_ARC] != costs.best or (
-                costs.loss[<int>LEFT_ARC] == costs.best
-                and probabilities[<int>LEFT_ARC] >= probabilities[<int>RIGHT_ARC]):
-            target = LEFT_ARC
-        else:
-            target = RIGHT_ARC
+        for action in range(self.system.unlabelled, ACTIONS):
+            if target < 0 and costs.gold & allowed & bit(action) and costs.loss[action] == costs.best:
+                target = action
+        for action in range(self.system.unlabelled):
+            if target < 0 and costs.loss[action] == costs.best:
+                target = action
+        if target < 0:
+            for action in range(self.system.unlabelled, ACTIONS):
+                if costs.loss[action] == costs.best and (target < 0 or probabilities[action] > probabilities[target]):
+                    target = action
         for action in range(ACTIONS):
             wanted[action] = 0
         if self.paper:
             for action in range(ACTIONS):
-                if allowed[action] and costs.loss[action] == costs.best:
-                    if not (action == NO_ARC and costs.loss[<int>SHIFT] == costs.best):
-                        wanted[action] = probabilities[action]
-                        sum += probabilities[action]
+                if not allowed & bit(action) or costs.loss[action] != costs.best:
+                    continue
+                skips = action < self.system.unlabelled and waits       # NoArc, where Shift is as good
+                waits |= action < self.system.unlabelled
+                if not skips:
+                    wanted[action] = probabilities[action]
+                    sum += probabilities[action]
             if sum > 1e-30:
                 for action in range(ACTIONS):
                     wanted[action] = wanted[action] / sum
@@ -293,7 +260,7 @@ cdef class Rollouts:
         return target
 
     cdef void learn(self, const int64_t[::1] starts, int64_t sentence, const int32_t *words, const int32_t *rows,
-                    const float *hidden, const bint *allowed, const float *probabilities, const float *wanted,
+                    const float *hidden, uint32_t allowed, const float *probabilities, const float *wanted,
                     float[:, ::1] d_slots) noexcept nogil:
         """Add the gradient of one step to the rows that it used."""
         cdef float d_hidden[MAX_WIDTH]
@@ -301,7 +268,7 @@ cdef class Rollouts:
         cdef int k
         memset(d_hidden, 0, self.width * sizeof(float))
         for k in range(ACTIONS):
-            if not allowed[k]:
+            if not allowed & bit(k):
                 continue
             right += probabilities[k] if wanted[k] > 0 else 0
             d_score = probabilities[k] - wanted[k]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from covington.arrays import Array
+from covington.arrow.arrays import Array
 from covington.errors import ModelError, OptionError
 from covington.network.floats import draw_key, shuffled
 from covington.network.layers import SPARSE, Batch, Gradients, Layers, Parameters, batch_of, initial

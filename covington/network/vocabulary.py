@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from covington.arrays import Array, to_numpy
-from covington.arrays import strings as string_array
-from covington.encoding import heads_of, strings, word_counts
+from covington.arrow.arrays import Array, to_numpy
+from covington.arrow.arrays import strings as string_array
+from covington.corpus.columns import heads_of, strings, word_counts
 from covington.errors import DataError
+from covington.features.sentences import first_bad_tree
 from covington.network import words
-from covington.sentences import first_bad_tree
 
 MIN_COUNT = 2  # forms seen less often are read by their subwords only
 MAX_FORMS = 100_000

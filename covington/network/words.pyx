@@ -9,8 +9,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
-from covington.arrow_views cimport StringView, view_strings
-from covington.hashing cimport SEED, finish, mix
+from covington.arrow.views cimport StringView, view_strings
+from covington.base.hashing cimport SEED, finish, mix
 
 from covington.errors import ModelError
 

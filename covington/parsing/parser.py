@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.ma
@@ -24,12 +24,16 @@ from covington.features.program import Program
 from covington.model import file as model_file
 from covington.model.inventory import Inventory
 from covington.model.options import TrainingOptions
+from covington.model.parts import has_parts
 from covington.parsing.decoder import Decoder
 from covington.schemas import MOST_WORDS, PARSE
 from covington.scorers.frozen import FrozenWeights
 from covington.scorers.linear import LinearScorer
 from covington.transition.classes import Classes
 from covington.transition.systems import make_system
+
+if TYPE_CHECKING:
+    from covington.segmentation.segmenter import Segmenter
 
 #: flags of sentences
 TOO_LONG = "too-long"  # not parsed
@@ -78,6 +82,8 @@ def _sum(one: Any, other: Any) -> Any:
 class Parser:
     """A loaded model; one parser serves any number of threads."""
 
+    segmenter: Segmenter | None = None  # of a model that reads text
+
     def __init__(self, model: model_file.ModelFile) -> None:
         self.metadata = model.metadata
         self.checksum = model.checksum
@@ -100,7 +106,12 @@ class Parser:
     def load(cls, name: str | PathLike[str]) -> Parser:
         """Load a model by its path, or by its name if it is a bundled one."""
         is_bundled = isinstance(name, str) and models.is_name(name)
-        return cls(model_file.read(models.path(str(name)) if is_bundled else name))
+        found = model_file.read(models.path(str(name)) if is_bundled else name)
+        if has_parts(found):
+            from covington.parsing.text_parser import TextParser  # which is a parser itself
+
+            return TextParser(found)
+        return cls(found)
 
     def __reduce__(self) -> Any:
         raise TypeError("a Parser is not sent anywhere: send the path of its model")
@@ -171,7 +182,7 @@ class Parser:
                     repairs_to_gold=to_gold,
                     repairs_harmful=harmful,
                 )
-        flags = _flags({TOO_LONG: too_long, UNTAGGED: untagged})
+        flags = flags_of({TOO_LONG: too_long, UNTAGGED: untagged})
         return self._filled(batch, lengths, heads, labels, margins, too_long, flags)
 
     def trace(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
@@ -245,7 +256,7 @@ def _label(text: object) -> str:
     return label
 
 
-def _flags(rows: dict[str, Any]) -> pa.ListArray:
+def flags_of(rows: dict[str, Any]) -> pa.ListArray:
     """For each row the names of what holds for it."""
     held = np.stack(list(rows.values()), axis=1)
     return arrays.lists(held.sum(axis=1), arrays.strings([*rows]).take(arrays.numbers(np.nonzero(held)[1])))

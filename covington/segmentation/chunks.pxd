@@ -6,7 +6,7 @@ from covington.characters.tables cimport (
     CLOSE, COMMA, DASH, DIGIT, EDGE, EMOJI, FLAG, HAN, HIRAGANA, JOINER, KATAKANA, LETTER, LOWER, MARK, MODIFIER,
     OPEN, PUNCTUATION, QUOTE, SOUTHEAST, TERMINAL, UPPER, Tables, decode, is_extension, is_word, lowered,
 )
-from covington.hashing cimport mix
+from covington.base.hashing cimport mix
 
 cdef enum:
     MAX_CHUNK = 16384  # bytes; a longer one is cut

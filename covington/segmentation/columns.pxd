@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from covington.arrow_buffers cimport Block, Strings
+from covington.arrow.buffers cimport Block, Strings
 
 cdef struct Columns:
     Strings sent_id

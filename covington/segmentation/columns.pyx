@@ -4,9 +4,9 @@ from libc.stdint cimport int32_t, int64_t
 
 import pyarrow as pa
 
-from covington.arrow_buffers cimport Block, Strings, buffer_of, release, release_strings, reserve, string_array
+from covington.arrow.buffers cimport Block, Strings, buffer_of, release, release_strings, reserve, string_array
 
-from covington.arrays import repeated
+from covington.arrow.arrays import repeated
 from covington.schemas import MULTIWORD, SENTENCE
 
 #: The columns of SENTENCE, and what a segmenter adds.

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from covington.characters.tables cimport (
     DIGIT, EDGE, HAN, HIRAGANA, KATAKANA, LOWER, QUOTE, SOUTHEAST, TERMINAL, UPPER, Tables, decode, is_word, lowered,
 )
-from covington.hashing cimport mix
+from covington.base.hashing cimport mix
 from covington.segmentation.chunks cimport PAD, Decoded, run_kind
 from covington.segmentation.linear cimport Features, add1, add2, add3
 

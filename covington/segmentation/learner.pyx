@@ -6,7 +6,7 @@ from libc.string cimport memset
 import numpy as np
 
 from covington.characters.tables cimport EDGE, SPACE, decode
-from covington.hashing cimport finish, mix
+from covington.base.hashing cimport finish, mix
 from covington.segmentation cimport tokens
 from covington.segmentation.chunks cimport MAX_CHUNK, SPLIT_ASK, decode_chunk
 from covington.segmentation.core cimport Core

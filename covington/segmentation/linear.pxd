@@ -6,7 +6,7 @@ A weight of training has 16 bits after the point, a weight of the model 8.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint64_t
 
-from covington.hashing cimport finish, mix
+from covington.base.hashing cimport finish, mix
 
 cdef enum:
     MAX_FEATURES = 64  # of one decision

@@ -5,7 +5,7 @@ from libc.string cimport memchr
 
 from covington.characters.tables cimport SPACE, Tables, decode, tables
 from covington.segmentation.sentences cimport count_points
-from covington.text_scan cimport invalid_utf8
+from covington.corpus.conllu.text_scan cimport invalid_utf8
 
 
 cdef bint is_blank(Tables* known, const unsigned char* start, const unsigned char* end) noexcept nogil:

@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from covington.errors import ModelError, OptionError
 from covington.segmentation.core import Core
+from covington.segmentation.lines import LINES
 from covington.segmentation.stream import SegmentStream
 
 FORMAT = 1
-
-#: What a line of text is: part of a paragraph that ends at a blank line, a sentence, or a document.
-LINES = ("paragraph", "sentence", "document")
 
 
 class Segmenter:

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from covington.segmentation.columns cimport Columns
 from covington.segmentation.features cimport Token
 from covington.segmentation.tokens cimport Tokenizer
-from covington.text_output cimport Output
+from covington.corpus.conllu.text_output cimport Output
 
 cdef enum:
     AHEAD = 3  # tokens that must be known before a sentence may end

@@ -2,7 +2,7 @@
 
 from libc.string cimport memset
 
-from covington.arrow_buffers cimport Strings, append, release as release_block
+from covington.arrow.buffers cimport Strings, append, release as release_block
 from covington.characters.tables cimport CLOSE, EDGE, OPEN, QUOTE, SPACE, decode
 from covington.segmentation.columns cimport clear, close_sentence, put_place
 from covington.segmentation.core cimport Model
@@ -10,7 +10,7 @@ from covington.segmentation.features cimport Features, end_features
 from covington.segmentation.linear cimport score
 from covington.segmentation.tokens cimport finished
 from covington.segmentation.words cimport MAX_WORD, Spelled, make_word, script_of
-from covington.text_output cimport put, put_byte, put_number
+from covington.corpus.conllu.text_output cimport put, put_byte, put_number
 
 cdef Token NO_TOKEN
 memset(&NO_TOKEN, 0, sizeof(Token))

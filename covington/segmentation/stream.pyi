@@ -2,7 +2,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from covington.conllu_rejects import Reject
+from covington.corpus.rejects import Reject
 from covington.segmentation.core import Core
 
 class SegmentStream:

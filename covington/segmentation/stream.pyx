@@ -3,8 +3,8 @@
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memchr, memcpy, memmove, memset
 
-from covington.arrow_buffers cimport Block, release as release_block, reserve
-from covington.arrow_views cimport StringView, is_valid, view_strings
+from covington.arrow.buffers cimport Block, release as release_block, reserve
+from covington.arrow.views cimport StringView, is_valid, view_strings
 from covington.characters.tables cimport SPACE, decode, is_extension
 from covington.segmentation cimport sentences, tokens
 from covington.segmentation.chunks cimport MAX_CHUNK
@@ -12,10 +12,10 @@ from covington.segmentation.columns cimport record_batch
 from covington.segmentation.core cimport Core
 from covington.segmentation.sentences cimport Sentences, count_points, make_sentences
 from covington.segmentation.tokens cimport Chunk, Tokenizer, add_chunk, make_tokens
-from covington.text_output cimport Output, put, put_byte, put_number
-from covington.text_scan cimport invalid_utf8
+from covington.corpus.conllu.text_output cimport Output, put, put_byte, put_number
+from covington.corpus.conllu.text_scan cimport invalid_utf8
 
-from covington.conllu_rejects import Reject
+from covington.corpus.rejects import Reject
 from covington.errors import DataError, OptionError
 
 cdef enum:

@@ -5,7 +5,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from covington.characters.tables cimport EDGE
-from covington.hashing cimport hash_bytes
+from covington.base.hashing cimport hash_bytes
 from covington.segmentation.chunks cimport MAX_CHUNK, PAD, SPLIT_ASK, SPLIT_NO, SPLIT_YES, decode_chunk
 from covington.segmentation.features cimport (
     border, describe, join_features, split_features, trailing_features,

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
 
 from covington.characters.tables cimport LOWER, UPPER, Tables, decode, encode, lowered, raised
-from covington.hashing cimport finish, mix
+from covington.base.hashing cimport finish, mix
 from covington.segmentation.core cimport (
     FORM_NEVER, FORM_UNKNOWN, MAX_AFFIX, TO_END, Model, Part, find,
 )

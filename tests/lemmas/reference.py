@@ -10,7 +10,7 @@ from typing import Any
 from covington.characters.build import CLASSES
 from covington.characters.tables import classes, lowercase
 from covington.lemmas.scripts import MAX_FORM, Script, applied
-from tests.reference_perceptron import SEED, finish, mix
+from tests.support.reference_perceptron import SEED, finish, mix
 
 
 def hash_bytes(data: bytes) -> int:

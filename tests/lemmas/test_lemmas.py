@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from covington.conllu import parse_bytes
+from covington.corpus.conllu.reader import parse_bytes
 from covington.errors import DataError, ModelError, OptionError
 from covington.lemmas.learning import LemmaOptions, learn_lemmatiser
 from covington.lemmas.lemmatiser import Lemmatiser

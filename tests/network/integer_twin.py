@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.network.twin import NAMES, slot_words, table_rows
-from tests.reference import Transition, TransitionSystem, heads_in
+from tests.support.reference import Transition, TransitionSystem, heads_in
 
 Array = Any
 F = np.float32

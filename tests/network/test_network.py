@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covington import model_file
 from covington.errors import ModelError, OptionError
+from covington.model import file as model_file
 from covington.network.network import Network, model_of
 from covington.network.quantise import expected
 from tests.network.integer_twin import IntegerTwin

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from covington import model_file
 from covington.errors import DataError, ModelError, OptionError
+from covington.model import file as model_file
 from covington.network.floats import Floats, draw_key
 from covington.network.layers import Layers
 from covington.network.network import Network, model_of

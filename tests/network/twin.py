@@ -8,8 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from tests.reference import Arc, Configuration, Transition, TransitionSystem, heads_in, path_exists, tree
-from tests.reference_oracles import optimal, system_of
+from tests.support.reference import (
+    Arc,
+    Configuration,
+    Transition,
+    TransitionSystem,
+    heads_in,
+    path_exists,
+    tree,
+)
+from tests.support.reference_oracles import optimal, system_of
 
 Array = Any
 NAMES = ("Shift", "NoArc", "LeftArc", "RightArc")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from covington.conllu import parse_bytes
+from covington.corpus.conllu.reader import parse_bytes
 from covington.segmentation.learning import SegmentOptions, learn_segmenter
 from covington.segmentation.segmenter import Segmenter
 

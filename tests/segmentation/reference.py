@@ -10,7 +10,7 @@ from typing import Any
 from covington.characters.build import CLASSES
 from covington.characters.tables import classes, lowercase
 from covington.segmentation.multiword import Part, applied
-from tests.reference_perceptron import WORD, finish, mix
+from tests.support.reference_perceptron import WORD, finish, mix
 
 NAMES = [*CLASSES, "edge"]
 NUMBERS = {name: number for number, name in enumerate(NAMES)}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covington.conllu import parse_bytes
+from covington.corpus.conllu.reader import parse_bytes
 from covington.errors import DataError, ModelError, OptionError
 from covington.segmentation.core import ARRAYS
 from covington.segmentation.gold import gold_text

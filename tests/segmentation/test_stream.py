@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covington.conllu import format_batch, parse_bytes
+from covington.corpus.conllu.reader import format_batch, parse_bytes
 from covington.errors import OptionError
 from covington.segmentation.restoring import restored_text
 from covington.segmentation.segmenter import Segmenter

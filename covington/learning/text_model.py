@@ -1,0 +1,82 @@
+"""Training of a model that reads text: a segmenter, a network that tags and parses, and a lemmatiser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+import pyarrow as pa
+
+from covington._version import __version__
+from covington.errors import DataError, OptionError
+from covington.lemmas.learning import learn_lemmatiser
+from covington.model.parts import LEMMATISER, NAMES, NETWORK, SEGMENTER, Part, write_parts
+from covington.network.network import model_of
+from covington.network.options import NetworkOptions
+from covington.network.training import EpochReport, train
+from covington.network.vocabulary import Survey, encode
+from covington.segmentation.learning import learn_segmenter
+
+_MANY_ROOTS = 1.01  # roots for each sentence, from which on they are no slips of the annotators
+
+
+@dataclass(frozen=True)
+class TextTraining:
+    """What is learnt from which sentences; `notice` is told of every part that is begun or left out."""
+
+    train: Sequence[pa.RecordBatch]
+    dev: Sequence[pa.RecordBatch]
+    options: NetworkOptions = field(default_factory=NetworkOptions)
+    parts: Sequence[str] = NAMES
+    progress: Callable[[EpochReport], Any] = lambda report: None
+    notice: Callable[[str], Any] = lambda text: None
+
+    def __post_init__(self) -> None:
+        if unknown := set(self.parts) - set(NAMES):
+            raise OptionError(f"part {sorted(unknown)[0]!r} is none of {', '.join(NAMES)}")
+        if NETWORK not in self.parts:
+            raise OptionError("a model without a network makes no trees")
+
+    def run(self, path: str | PathLike[str]) -> str:
+        """Learn every part that the data allow, write the model and return its checksum."""
+        found = Survey()
+        for batch in self.train:
+            found.add(batch)
+        vocabulary = found.vocabulary()
+        corpus = encode(self.train, vocabulary, self.options.buckets)
+        dev = encode(self.dev, vocabulary, self.options.buckets) if self.dev else None
+        parts: dict[str, Part] = {}
+        if SEGMENTER in self.parts:
+            self.notice("learning where tokens and sentences end")
+            parts[SEGMENTER] = Part(*learn_segmenter(self.train, dev=self.dev or None))
+        if LEMMATISER in self.parts:
+            if _has(self.train, "lemmas"):
+                self.notice("learning lemmas")
+                parts[LEMMATISER] = Part(*learn_lemmatiser(self.train))
+            else:
+                self.notice("no lemmas are learnt: the treebank has none")
+        self.notice("learning tags and trees")
+        best, _ = train(corpus, dev, self.options, vocabulary, self.progress)
+        many_roots = sum(found.root_labels.values()) > _MANY_ROOTS * found.sentences
+        parts[NETWORK] = Part(*model_of(best, vocabulary, self.options, many_roots))
+        facts = {"version": __version__, "training": {"sentences": found.sentences, "tokens": found.words}}
+        return write_parts(path, {name: parts[name] for name in NAMES if name in parts}, facts)
+
+
+def _has(batches: Iterable[pa.RecordBatch], column: str) -> bool:
+    for batch in batches:
+        if column in batch.schema.names:
+            values = batch.column(column).flatten()
+            if len(values) > values.null_count:
+                return True
+    return False
+
+
+def read_strictly(batches: Iterable[pa.RecordBatch], what: str) -> list[pa.RecordBatch]:
+    """All sentences of a treebank; DataError where there are none."""
+    found = [batch for batch in batches if batch.num_rows]
+    if not found:
+        raise DataError(f"{what} has no sentences")
+    return found

@@ -1,0 +1,100 @@
+"""A parser for text: a segmenter, a network that tags and parses, and a lemmatiser, from one model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from covington.arrow import arrays
+from covington.corpus.columns import word_counts
+from covington.errors import ModelError, OptionError
+from covington.lemmas.lemmatiser import Lemmatiser
+from covington.model.file import ModelFile
+from covington.model.parts import LEMMATISER, NETWORK, SEGMENTER, parts_of
+from covington.network.network import Network
+from covington.parsing.parser import TOO_LONG, Parser, Statistics, flags_of
+from covington.schemas import MOST_WORDS, PARSE
+from covington.segmentation.segmenter import Segmenter
+
+#: columns of a tree, which a sentence that is not parsed does not have, whatever it had before
+_MADE = ("head", "deprel", "confidence")
+
+
+class TextParser(Parser):
+    """A loaded model of several parts; one parser serves any number of threads."""
+
+    def __init__(self, model: ModelFile) -> None:
+        self.metadata = model.metadata
+        self.checksum = model.checksum
+        parts = parts_of(model)
+        try:
+            self._network = Network(*parts[NETWORK])
+            self.segmenter = Segmenter(*parts[SEGMENTER]) if SEGMENTER in parts else None
+            self._lemmatiser = Lemmatiser(*parts[LEMMATISER]) if LEMMATISER in parts else None
+        except ModelError as error:
+            raise ModelError(f"{model.path}: {error}") from error
+
+    def parse(
+        self,
+        batch: pa.RecordBatch,
+        *,
+        threads: int = 1,
+        single_root: bool | None = None,
+        max_length: int | None = None,
+        confidence: bool = False,
+        gold: bool = False,
+        statistics: Statistics | None = None,
+    ) -> pa.RecordBatch:
+        """Fill in tags, lemmas, `head` and `deprel`, and add the columns of schemas.PARSE.
+
+        Tags and lemmas that a sentence has are kept. Sentences of more words than `max_length` come back without a tree
+        and with the flag `too-long`. With `confidence` every arc gets the probability of the transition that built it.
+        """
+        if not isinstance(batch, pa.RecordBatch):
+            raise TypeError(
+                f"a RecordBatch is parsed, not a {type(batch).__name__}; Table.to_batches() gives some"
+            )
+        if gold:
+            raise OptionError("repairs of gold trees are counted for linear models only")
+        lengths = word_counts(batch)
+        longest = MOST_WORDS if max_length is None else min(max_length, MOST_WORDS)
+        too_long = lengths > longest
+        filled = self._annotated(batch, too_long, threads, single_root, confidence)
+        if statistics is not None:
+            statistics.add(sentences=batch.num_rows, tokens=int(lengths.sum()), unparsed=int(too_long.sum()))
+        rows = batch.num_rows
+        new = {"model": arrays.repeated(self.checksum, rows), "flags": flags_of({TOO_LONG: too_long})}
+        if not confidence:
+            new["confidence"] = pa.nulls(rows, PARSE.field("confidence").type)
+        columns = {name: filled.column(name) for name in filled.schema.names} | new
+        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+    def _annotated(
+        self, batch: pa.RecordBatch, left_out: Any, threads: int, single_root: bool | None, confidence: bool
+    ) -> pa.RecordBatch:
+        """What the parts make of a batch; rows that are left out stay as they are, in their places."""
+        if not left_out.any():
+            found = self._network.annotate(
+                batch, threads=threads, single_root=single_root, confidence=confidence
+            )
+            return self._lemmatiser.annotate(found) if self._lemmatiser else found
+        chosen, others = np.flatnonzero(~left_out), np.flatnonzero(left_out)
+        done = self._annotated(
+            batch.take(pa.array(chosen)), left_out[chosen], threads, single_root, confidence
+        )
+        rest = batch.take(pa.array(others))
+        lengths = word_counts(rest)
+
+        def column(field: pa.Field) -> pa.Array:
+            if field.name in rest.schema.names and field.name not in _MADE:
+                return rest.column(field.name).cast(field.type)
+            return arrays.lists(lengths, pa.nulls(int(lengths.sum()), field.type.value_type)).cast(field.type)
+
+        others_too = pa.RecordBatch.from_arrays([column(field) for field in done.schema], schema=done.schema)
+        order = np.argsort(np.concatenate([chosen, others]), kind="stable")
+        return pa.concat_batches([done, others_too]).take(pa.array(order))
+
+    def trace(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
+        raise OptionError("transitions are traced for linear models only; this model is a network")
