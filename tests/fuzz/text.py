@@ -21,8 +21,7 @@ _ODD = conllu.parse_bytes(
     b"1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t0\troot\t_\t_\n2\tle\tle\tDET\t_\t_\t1\tdep\t_\t_\n"
     b"3\tchat noir\tchat\tNOUN\t_\t_\t1\tdep\t_\tSpaceAfter=No\n4\t.\t.\tPUNCT\t_\t_\t1\tdep\t_\t_\n\n"
     b"1\tdu\tdu\tDET\t_\t_\t0\troot\t_\t_\n2-3\tdon't\t_\t_\t_\t_\t_\t_\t_\t_\n2\tdo\tdo\tAUX\t_\t_\t1\tdep\t_\t_\n"
-    b"3\tn't\tnot\tPART\t_\t_\t1\tdep\t_\t_\n\n"
-    * 4,
+    b"3\tn't\tnot\tPART\t_\t_\t1\tdep\t_\t_\n\n" * 4,
     "odd",
 )[0]
 SENTENCES = [_SAMPLE, _ODD]
