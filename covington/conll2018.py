@@ -104,11 +104,8 @@ class _Text:
             return pc.fill_null(lists.flatten(), "_")
         if (given[given != lengths] != 0).any():
             raise DataError(f"{self.name}: the lists of a sentence are not of the same length")
-        rows = np.flatnonzero(given)
         places = np.full(self.size, -1, np.int64)
-        into = np.concatenate(
-            [np.arange(self.first[row], self.first[row + 1]) for row in rows] or [[]]
-        ).astype(int)
+        into = np.flatnonzero(np.repeat(given > 0, lengths))
         places[into] = np.arange(len(into))
         return pc.fill_null(lists.flatten().take(pa.array(places, mask=places < 0)), "_")
 

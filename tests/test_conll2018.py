@@ -253,3 +253,10 @@ def test_what_cannot_be_compared_is_an_error() -> None:
         evaluate([good], [batch([row("ab c", [0, 1]) | {"mwt": [{"id": "2-3", "form": "c"}]}])])
     with pytest.raises(DataError, match="has no sentences"):
         evaluate([good], [])
+
+
+def test_columns_that_are_empty_in_some_sentences() -> None:
+    first, second = row("ab c", [0, 1]), row("d", [0])
+    counts = evaluate([batch([first, second | {"xpos": None}])], [batch([first | {"xpos": None}, second])])
+    assert counts["XPOS"] == Count(3, 3, 0, 3)
+    assert counts["UPOS"] == Count(3, 3, 3, 3)
