@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from functools import partial
@@ -124,7 +124,7 @@ def _curve() -> NDArray[np.uint16]:
 
 
 def _learnt(
-    question: str, options: SegmentOptions, passes: list[tuple[Callable[[Order, Step], None], int]]
+    question: str, options: SegmentOptions, passes: Sequence[tuple[Callable[[Order, Step], None], int]]
 ) -> NDArray[np.int16]:
     """Weights after some epochs with falling steps, in the units of the model."""
     epochs, rate = getattr(options, f"{question}_epochs"), getattr(options, f"{question}_rate")

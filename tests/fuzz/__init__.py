@@ -1,5 +1,6 @@
-"""Fuzzers: damaged CoNLL-U, Parquet and model files must be refused or read, never crash or deceive."""
+"""Fuzzers: damaged CoNLL-U, Parquet, text and model files must be refused or read, never crash or deceive."""
 
-from tests.fuzz import conllu, conllu_stream, forged_model, model_file, parquet
+from tests.fuzz import conllu, conllu_stream, forged_model, forged_text_model, model_file, parquet, text
 
-FUZZERS = {one.FUZZER.name: one.FUZZER for one in (conllu, conllu_stream, parquet, model_file, forged_model)}
+_ALL = (conllu, conllu_stream, parquet, model_file, forged_model, text, forged_text_model)
+FUZZERS = {one.FUZZER.name: one.FUZZER for one in _ALL}

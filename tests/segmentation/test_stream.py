@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 
 import pyarrow as pa
 import pytest
@@ -107,6 +108,11 @@ def test_what_belongs_together_stays_together(whole: str) -> None:
 def test_addresses_are_tokens(whole: str) -> None:
     for text in (f"see {whole}, they said.", f"({whole})", f"<{whole}>", f"{whole}"):
         assert any(whole in sentence for sentence in words(text)), words(text)
+
+
+def test_single_line_feeds_are_soft() -> None:
+    text = "Mr. Smith, who said so, don't know du chat noir 10 000. The dogs bark (e.g. at cats). Yes"
+    assert words(textwrap.fill(text, 20)) == words(text.replace(" ", "\n")) == words(text)
 
 
 def test_flags_in_a_row_are_cut_between_pairs() -> None:
