@@ -6,9 +6,9 @@ import random
 import tempfile
 from pathlib import Path
 
-from covington import model_file
 from covington.errors import ModelError
 from covington.lemmas.lemmatiser import Lemmatiser
+from covington.model import file as model_file
 from covington.segmentation.restoring import restored_text
 from covington.segmentation.segmenter import Segmenter
 from tests.fuzz import text

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from covington import conllu
-from covington.conllu_rejects import Reject
+from covington.corpus.conllu import reader as conllu
+from covington.corpus.rejects import Reject
 from covington.lemmas.learning import LemmaOptions, learn_lemmatiser
 from covington.lemmas.lemmatiser import Lemmatiser
 from covington.segmentation.learning import SegmentOptions, learn_segmenter

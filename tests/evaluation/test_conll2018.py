@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covington.conll2018 import (
+from covington.corpus.conllu.reader import format_batch
+from covington.errors import DataError
+from covington.evaluation.conll2018 import (
     CONTENT_RELATIONS,
     FUNCTION_RELATIONS,
     METRICS,
@@ -19,8 +21,6 @@ from covington.conll2018 import (
     Count,
     evaluate,
 )
-from covington.conllu import format_batch
-from covington.errors import DataError
 from covington.schemas import SENTENCE
 
 Row = dict[str, Any]

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from covington.conll2018_alignment import Side, align
 from covington.errors import DataError
+from covington.evaluation.conll2018_alignment import Side, align
 
 METRICS = (
     *("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas"),
