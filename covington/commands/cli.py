@@ -22,7 +22,7 @@ from covington.files.listing import is_local, keep_apart, local_files, passed_ov
 
 # name → the line shown by `covington --help`; the module is covington.commands.<name>, loaded when called
 COMMANDS = {
-    "parse": "parse CoNLL-U or Parquet to Parquet or CoNLL-U",
+    "parse": "parse text, CoNLL-U or Parquet to Parquet or CoNLL-U",
     "train": "train a model on treebanks, on one machine or in shards",
     "evaluate": "score one or several parses against gold trees",
     "convert": "turn CoNLL-U into Parquet, or Parquet into CoNLL-U",

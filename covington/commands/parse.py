@@ -1,6 +1,6 @@
-"""Parse CoNLL-U or Parquet: fill in heads and relations, keep all else.
+"""Parse text, CoNLL-U or Parquet: fill in what is missing, keep all else.
 
-INPUT is a file, a folder or a glob, plain or compressed, local or on any filesystem that Beam knows;
+Plain text needs a model that reads it (`covington train --engine network`). INPUT is a file, a folder or a glob, plain or compressed, local or on any filesystem that Beam knows;
 `-` is standard input. An OUTPUT that ends in .conllu (also compressed), in .parquet, or that is `-`, is
 one file in the order of the input. Any other OUTPUT is a folder of shards, made by a Beam pipeline on
 all cores, or on a cluster with --runner. Sentences that cannot be read are kept, with the reason, in
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = """  covington parse corpus.conllu.gz -o parsed.conllu
   covington parse corpus/ -o parsed/ --model en_ewt
+  covington parse book.txt -o trees.parquet --model mine.covington
   zcat corpus.conllu.gz | covington parse - -o - | less
   covington parse 'gs://bucket/corpus/*.conllu' -o gs://bucket/parsed --runner DataflowRunner ..."""
 
