@@ -1,7 +1,8 @@
 """Parse text, CoNLL-U or Parquet: fill in what is missing, keep all else.
 
-Plain text needs a model that reads it (`covington train --engine network`). INPUT is a file, a folder or a glob, plain or compressed, local or on any filesystem that Beam knows;
-`-` is standard input. An OUTPUT that ends in .conllu (also compressed), in .parquet, or that is `-`, is
+INPUT is a file, a folder or a glob, plain or compressed, local or on any filesystem that Beam knows;
+`-` is standard input. Plain text (.txt) needs a model that reads it (`covington train --engine network`)
+and one file as OUTPUT. An OUTPUT that ends in .conllu (also compressed), in .parquet, or that is `-`, is
 one file in the order of the input. Any other OUTPUT is a folder of shards, made by a Beam pipeline on
 all cores, or on a cluster with --runner. Sentences that cannot be read are kept, with the reason, in
 OUTPUT.rejects.parquet or OUTPUT/_rejects/; with -o - only if --rejects FILE is given. Of Parquet the
