@@ -37,15 +37,15 @@ class SegmentOptions:
     """How a segmenter is learnt; rates are in units of a weight, 1.0 the size of one step on a wrong answer."""
 
     seed: int = 1
-    split_epochs: int = 12
+    split_epochs: int = 16
     join_epochs: int = 10
     end_epochs: int = 25
     word_epochs: int = 10
-    split_rate: float = 0.08
+    split_rate: float = 0.12
     join_rate: float = 0.08
     end_rate: float = 0.08
     word_rate: float = 0.1
-    split_dropout: float = 0.1
+    split_dropout: float = 0.2
     join_dropout: float = 0.0
     end_dropout: float = 0.2
     word_dropout: float = 0.1
