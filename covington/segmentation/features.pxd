@@ -81,6 +81,27 @@ cdef inline void split_features(Decoded* d, int i, Features* f) noexcept nogil:
     add2(f, SPLIT + 24, left, right)
 
 
+cdef inline bint is_spaceless(Decoded* d, int i) noexcept nogil:
+    """Whether the place is within a script that has no spaces."""
+    return run_kind(d.classes[i]) > 1 and run_kind((d.classes + i - 1)[0]) > 1
+
+
+cdef inline void spaceless_features(Decoded* d, int i, int last, Features* f) noexcept nogil:
+    """The token so far, which began at `last`: of a long one, its length and its last characters."""
+    cdef uint64_t so_far = 0
+    cdef int k, length = i - last
+    cdef uint32_t here = d.points[i], next = d.points[i + 1]
+    for k in range(last if length <= 6 else i - 6, i):
+        so_far = mix(so_far, d.points[k])
+    length = length if length < 6 else 6
+    add1(f, SPLIT + 30, length)
+    add2(f, SPLIT + 31, length, so_far)
+    add3(f, SPLIT + 32, length, so_far, here)
+    add3(f, SPLIT + 33, length, so_far, pack(0, here, next))
+    add2(f, SPLIT + 34, length, pack(d.classes[i - 1], d.classes[i], d.classes[i + 1]))
+    add3(f, SPLIT + 35, length, d.points[i - 1], here)
+
+
 cdef inline void trailing_features(
     uint64_t run, int length, uint8_t last_class, uint32_t point, int rest, Border* next, Features* f
 ) noexcept nogil:

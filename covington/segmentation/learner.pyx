@@ -11,8 +11,8 @@ from covington.segmentation cimport tokens
 from covington.segmentation.chunks cimport MAX_CHUNK, SPLIT_ASK, decode_chunk
 from covington.segmentation.core cimport Core
 from covington.segmentation.features cimport (
-    Border, Features, Token, border, describe, end_features, join_features, split_features, trailing_features,
-    words_features,
+    Border, Features, Token, border, describe, end_features, is_spaceless, join_features, spaceless_features,
+    split_features, trailing_features, words_features,
 )
 from covington.segmentation.linear cimport Trained, drop, learn, score
 from covington.segmentation.sentences cimport Sentences, ends_here, pass_token
@@ -140,17 +140,22 @@ cdef class Learner:
         cdef Border next
         cdef Chunk* chunk
         cdef Py_ssize_t at, place
-        cdef int i
+        cdef int i, start
         for at in range(order.shape[0]):
             place = order[at]
             chunk = &self.tokenizer.chunks[place]
             decode_chunk(&self.tokenizer.decoded, &self.core.model.tables, &self.text[0] + chunk.start, chunk.end - chunk.start)
             next = border(&self.core.model.tables, &self.text[0], 0) if last[place] else self.border_of(place + 1)
+            start = 0
             for i in range(1, self.tokenizer.decoded.count):
+                if here[chunk.start + self.tokenizer.decoded.offsets[i - 1]]:
+                    start = i - 1
                 if self.tokenizer.decoded.splits[i] != SPLIT_ASK:
                     continue
                 features.count = 0
                 split_features(&self.tokenizer.decoded, i, &features)
+                if is_spaceless(&self.tokenizer.decoded, i):
+                    spaceless_features(&self.tokenizer.decoded, i, start, &features)
                 if i >= self.tokenizer.decoded.core_end:
                     trailing_features(
                         self.tokenizer.decoded.left[self.tokenizer.decoded.core_end], self.tokenizer.decoded.core_end,

@@ -8,7 +8,7 @@ from covington.characters.tables cimport EDGE
 from covington.base.hashing cimport hash_bytes
 from covington.segmentation.chunks cimport MAX_CHUNK, PAD, SPLIT_ASK, SPLIT_NO, SPLIT_YES, decode_chunk
 from covington.segmentation.features cimport (
-    border, describe, join_features, split_features, trailing_features,
+    border, describe, is_spaceless, join_features, spaceless_features, split_features, trailing_features,
 )
 from covington.segmentation.linear cimport score
 
@@ -112,6 +112,8 @@ cdef int split_anew(Tokenizer* t, const unsigned char* text, int size, Border* n
         inner = 0
         if d.splits[i] == SPLIT_ASK:
             split_features(d, i, &features)
+            if is_spaceless(d, i):
+                spaceless_features(d, i, last, &features)
             inner = score(&t.model.splits, &features)
         features.count = 0
         if i >= d.core_end:

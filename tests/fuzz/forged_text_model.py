@@ -50,4 +50,4 @@ def target(data: bytes, random_: random.Random) -> str:
     return "segmented"
 
 
-FUZZER = Fuzzer("forged_text_model", "model_file", seeds, target)
+FUZZER = Fuzzer("forged_text_model", "text_model", seeds, target)

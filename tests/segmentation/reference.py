@@ -244,6 +244,8 @@ class Reference:
             yes = known[place] is True
             if known[place] is None:
                 keys = split_features(lowercase(chunk), chunk, place)
+                if kind(chunk[place]) in SPACELESS and kind(chunk[place - 1]) in SPACELESS:
+                    keys += spaceless_features(chunk, place, last)
                 if place >= core:
                     keys += trailing_features(chunk, core, place, following)
                 yes = self.score("splits", keys) > 0
@@ -480,6 +482,23 @@ def split_features(lower: str, chunk: str, place: int) -> list[int]:
         (22, left_hash, right_hash),
         (23, min(place, 6), min(len(chunk) - place, 6), pair),
         (24, left, right),
+    ]
+    return [chain(100 + template, *values) for template, *values in seen]
+
+
+def spaceless_features(chunk: str, place: int, last: int) -> list[int]:
+    lower = lowercase(chunk) + "\0"
+    length = min(place - last, 6)
+    so_far = hashed(lower[place - length : place])
+    here, following = ord(lower[place]), ord(lower[place + 1])
+    kinds = [NUMBERS[name(character)] for character in chunk] + [NUMBERS["edge"]]
+    seen: list[tuple[int, ...]] = [
+        (30, length),
+        (31, length, so_far),
+        (32, length, so_far, here),
+        (33, length, so_far, pack(0, here, following)),
+        (34, length, pack(kinds[place - 1], kinds[place], kinds[place + 1])),
+        (35, length, ord(lower[place - 1]), here),
     ]
     return [chain(100 + template, *values) for template, *values in seen]
 

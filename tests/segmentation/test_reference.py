@@ -63,5 +63,5 @@ def test_the_twin_agrees_on_the_text_of_the_sample(seed: int | None) -> None:
     ambiguous = " ".join(
         f"{a} {b} {c}" for a in ("le", "x,") for b in ("du", "Du", "DU", "won't") for c in ("chat", "10")
     )
-    text = text[:8_000] + text[-2_000:] + ambiguous
+    text = text[:8_000] + text[-2_000:] + ambiguous + " 加速度加速 ひらがなカタカナ度。 ไทยไทยไทย abc度abc"
     assert rows(Segmenter(metadata, arrays), text) == Reference(metadata, arrays).sentences(text)
