@@ -27,11 +27,10 @@ from covington.base.machine import cores
 from covington.base.progress import Progress, clock, many
 from covington.base.text import printable
 from covington.commands.beam_options import add_beam_arguments, beam_flags, finished, prepare
-from covington.corpus.formats import FORMATS, format_of
+from covington.corpus.formats import FORMATS, LINES, format_of
 from covington.errors import CovingtonError, OptionError
 from covington.files.listing import REJECTS
 from covington.schemas import MOST_WORDS
-from covington.segmentation.lines import LINES
 
 if TYPE_CHECKING:
     from covington.engine.shards import Report

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 FORMATS = ("text", "conllu")
+#: what a line of text can be: part of a paragraph that ends at a blank line, a sentence, or a document
+LINES = ("paragraph", "sentence", "document")
 _TEXT = (".txt", ".text")
 _SENTENCES = (".conllu", ".conll", ".parquet")
 _PACKED = (".gz", ".bz2", ".xz", ".zst")

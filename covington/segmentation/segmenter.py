@@ -7,9 +7,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from covington.corpus.formats import LINES
 from covington.errors import ModelError, OptionError
 from covington.segmentation.core import Core
-from covington.segmentation.lines import LINES
 from covington.segmentation.stream import SegmentStream
 
 FORMAT = 1
