@@ -18,7 +18,7 @@ from covington.pipelines import Runner
 from tests.engines.fetch import Engine
 from tests.engines.jobs import Jobs
 from tests.engines.servers import Cluster, wait_until
-from tests.pipelines.test_parse import files
+from tests.support.folders import files
 from tests.support.sample import SAMPLE
 
 pytestmark = [
