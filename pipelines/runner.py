@@ -52,6 +52,7 @@ _RAISED = re.compile(r"^covington\.errors\.(\w+): (.+?)(?: \[while running '.*?'
 _TOLD = re.compile(r'^\s*details = "(.+)"$', re.MULTILINE)
 _STATUS = re.compile(r"^\s*status = (?:StatusCode\.)?(\w+)$", re.MULTILINE)
 _JAVA_CLASS = re.compile(r"\b(?:[a-z]\w*\.){2,}([A-Z]\w*)")
+_CAUSE = re.compile(r"^Caused by: (.*\S)", re.MULTILINE)  # in Java's traces, the innermost one last
 _TWICE = re.compile(r"\b(\w+: )\1+")
 _STOPPED = re.compile(r"^KeyboardInterrupt\b", re.MULTILINE)
 _ORDINARY = re.compile(
@@ -185,7 +186,8 @@ def understood(error: BaseException) -> CovingtonError:
     if ordinary:
         return JobError(f"the job failed: {ordinary[-1][1].strip()} (-v shows the whole story)")
     last = text.strip().splitlines()[-1:] or [type(error).__name__]
-    plain = _TWICE.sub(r"\1", _JAVA_CLASS.sub(r"\1", last[0].strip()))
+    said = ": ".join(_CAUSE.findall(text)[-2:]) or last[0].strip()  # what went wrong, and why
+    plain = _TWICE.sub(r"\1", _JAVA_CLASS.sub(r"\1", said))
     return JobError(f"the job failed: {plain} (-v shows the whole story)")
 
 

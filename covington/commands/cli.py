@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TextIO
 
 from covington import models
 from covington._version import __version__
@@ -92,13 +93,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CovingtonError as error:
         return _complain(error, 1)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go(sys.stdout)
         return 1
     except OSError as error:
         return _complain(f"{error.filename or 'input/output'}: {error.strerror or error}", 1)
     except MemoryError:
         return _complain("there is not enough memory", 1)
     except KeyboardInterrupt as error:
+        try:
+            sys.stdout.flush()
+        except OSError:  # of a terminal that is gone
+            _let_go(sys.stdout)
         return _complain("stopped", exit_code(error))
 
 
@@ -198,6 +203,14 @@ def _tell_passed_over(name: str) -> None:
 
 
 def _complain(message: object, code: int) -> int:
-    with contextlib.suppress(OSError):  # of a terminal that is gone
+    try:
         print(f"covington: {printable(str(message))}", file=sys.stderr, flush=True)
+    except OSError:  # of a terminal that is gone
+        _let_go(sys.stderr)
     return code
+
+
+def _let_go(stream: TextIO) -> None:
+    """What is still to be written goes nowhere, or the interpreter would end with a code of its own."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

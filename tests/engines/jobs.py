@@ -12,7 +12,7 @@ from covington.files.storage import list_inputs
 from covington.model.options import TrainingOptions
 from covington.pipelines import EvaluateJob, ParseJob, Runner
 from covington.pipelines.train import TrainJob
-from tests.pipelines.test_parse import files
+from tests.support.folders import files
 from tests.support.sample import SAMPLE
 
 HERE = Runner(threads=1)

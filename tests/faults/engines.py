@@ -10,7 +10,7 @@ from tests.engines import fetch
 from tests.engines.servers import Cluster, JobServer, Pool, free_port
 from tests.faults.bench import Bench, Command, Row
 from tests.faults.inputs import NOTHING, short
-from tests.pipelines.test_parse import files
+from tests.support.folders import results
 from tests.support.sample import SAMPLE
 
 
@@ -49,7 +49,7 @@ def a_task_manager_is_killed(bench: Bench, engine: Engine) -> Row:
     done = command.when(bench.begun, lambda: engine.cluster.kill_task_manager(1)).done()
     assert done.code == 0, done
     assert engine.cluster.overview()["taskmanagers"] == 1
-    assert files(bench.output) == wanted
+    assert results(bench.output) == wanted
     happened = "one TaskManager was left; the command ended with 0, all files have the same bytes"
     fault = "Flink: a TaskManager and its workers are killed during a parse"
     return Row(fault, happened, NOTHING, bench.counts())
@@ -83,7 +83,7 @@ def a_pool_is_killed(bench: Bench, engine: Engine) -> Row:
 
     done = bench.parse(*engine.on_cluster).when(bench.begun, act).done()
     assert done.code == 0, done
-    assert files(bench.output) == wanted
+    assert results(bench.output) == wanted
     happened = "the pool was back two seconds later; the command ended with 0, all files have the same bytes"
     return Row("Flink: a pool of workers is killed during a parse", happened, NOTHING, bench.counts())
 
@@ -98,7 +98,7 @@ def a_pool_is_killed_for_good(bench: Bench, engine: Engine) -> Row:
     pool = Pool(engine.python, address, bench.folder / "pool-2.log")
     assert bench.parse(*engine.embedded(address)).done().code == 0
     pool.kill()
-    assert files(bench.output) == wanted
+    assert results(bench.output) == wanted
     happened = f"ended with 1: “{short(done.sentence)}”; {there} of {bench.count} shards were done and kept;"
     fault = "Flink without restarts: the only pool of workers is killed during a parse"
     return Row(fault, f"{happened} with a new pool, the same command went on", NOTHING, bench.counts())

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from tests.faults.bench import Bench, CannotBeDoneError, Command, Row
-from tests.pipelines.test_parse import files, rows
+from tests.support.folders import results, rows
 
 NOTHING = "nothing"
 
@@ -38,7 +38,7 @@ def _changed_during_the_run(bench: Bench, fault: str, change: str, says: str) ->
     shutil.copyfile(kept, last)
     os.utime(last, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert bench.parse().done().code == 0
-    assert files(bench.output) == wanted
+    assert results(bench.output) == wanted
     happened = f"ended with 1: “{short(done.sentence)}”; {there} of {bench.count} shards were done and kept;"
     return Row(fault, f"{happened} put back, the same command went on", NOTHING, bench.counts())
 
@@ -92,10 +92,10 @@ def a_file_cannot_be_read(bench: Bench) -> Row:
             raise CannotBeDoneError("root can read every file, and setpriv is not on this machine")
         prefix = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")
     done = bench.parse(prefix=prefix).done()
-    assert done.code == 1 and "Permission denied" in done.sentence, done
+    assert done.code == 1 and "may not be read" in done.sentence, done
     bench.file(3).chmod(0o644)
     assert bench.parse().done().code == 0
-    assert files(bench.output) == wanted
+    assert results(bench.output) == wanted
     happened = f"ended with 1: “{short(done.sentence)}”; made readable, the same command did it all"
     return Row("an input file that cannot be read", happened, NOTHING, bench.counts())
 

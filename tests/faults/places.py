@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.faults.bench import Bench, CannotBeDoneError, Command, Row
 from tests.faults.inputs import NOTHING, short
-from tests.pipelines.test_parse import files
+from tests.support.folders import results
 from tests.support.sample import SAMPLE
 
 
@@ -46,7 +46,7 @@ def the_disk_is_full(bench: Bench) -> Row:
         assert 0 < whole < bench.count
         enlarge(bench.folder / "disk")
         assert there.parse().done().code == 0
-        assert files(there.output) == wanted
+        assert results(there.output) == wanted
         happened = (
             f"ended with 1: “{short(done.sentence)}”; {whole} of {bench.count} shards were done and kept;"
         )
@@ -94,9 +94,9 @@ def the_folder_is_not_empty(bench: Bench) -> Row:
     (bench.output / "shard-00000-of-00099.parquet").write_text("of an earlier job")
     done = bench.parse().done()
     assert done.code == 2 and "--overwrite" in done.sentence, done
-    assert len(files(bench.output)) == 2
+    assert len(results(bench.output)) == 2
     assert bench.parse("--threads", "1", "--overwrite").done().code == 0
-    found = files(bench.output)
+    found = results(bench.output)
     assert found.pop("mine.txt") == b"precious" and found == wanted
     happened = f"ended with 2: “{short(done.sentence)}”; with it, shards were replaced, other files kept"
     return Row("the output folder is not empty", happened, NOTHING, bench.counts())
@@ -118,7 +118,7 @@ def the_model_is_replaced(bench: Bench, in_place: bool = False) -> Row:
     flags = ("--direct_running_mode", "multi_processing", "--direct_num_workers", "2")
     done = there.parse(*flags).when(there.begun, act).done()
     assert done.code == 0, done
-    assert files(there.output) == wanted
+    assert results(there.output) == wanted
     again = there.parse().done()
     assert again.code == 2, again  # a finished folder is not parsed over with another model
     happened = "done; all shards are of the model that it began with"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.faults.bench import Bench, Command, Row
 from tests.faults.inputs import NOTHING
-from tests.pipelines.test_parse import files
+from tests.support.folders import results
 from tests.support.sample import SAMPLE
 
 PROCESSES = ("--direct_running_mode", "multi_processing", "--direct_num_workers", "2")
@@ -45,7 +45,7 @@ def _killed(bench: Bench, fault: str, *flags: str) -> Row:
     assert 1 <= there < bench.count and not (bench.output / "_summary.json").exists()
     times = {path: path.stat().st_mtime_ns for path in bench.output.glob("shard-*")}
     assert bench.parse(*flags).done().code == 0
-    assert files(bench.output) == wanted
+    assert results(bench.output) == wanted
     kept = sum(path.stat().st_mtime_ns == at for path, at in times.items())
     assert kept >= there - 4  # those that were written but not yet marked are written again
     happened = f"{there} of {bench.count} shards were done and kept; the same command went on"
@@ -72,7 +72,7 @@ def a_worker_is_killed(bench: Bench) -> Row:
     there = bench.shards()
     no_worker_is_left(command)
     assert bench.parse(*PROCESSES).done().code == 0
-    assert files(bench.output) == wanted
+    assert results(bench.output) == wanted
     happened = f"ended with 1: “{done.sentence}”; {there} of {bench.count} shards were done and kept"
     return Row("kill -9 of a worker process during a parse", happened, NOTHING, bench.counts())
 

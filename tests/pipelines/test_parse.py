@@ -23,29 +23,11 @@ from covington.errors import CovingtonError, OptionError
 from covington.files.storage import remove
 from covington.parsing.parser import Parser
 from covington.pipelines import ParseJob, ParseSentences, ReadSentences, Runner, WriteSentences, parse
+from tests.support.folders import files, rows
 from tests.support.sample import SAMPLE
 
 SMALL = 5_000  # bytes: some twenty blocks of the corpus
 ONE = Runner(threads=1)
-
-
-def rows(folder: Path | str) -> list[dict[str, Any]]:
-    """All parsed sentences of a folder, in the order of the input."""
-    found = [
-        row
-        for path in sorted(Path(folder).glob("shard-*.parquet"))
-        for row in pq.read_table(path).to_pylist()
-    ]
-    assert found == sorted(found, key=lambda row: (row["source"], row["position"]))
-    return found
-
-
-def files(folder: Path | str) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(Path(folder).rglob("*"))
-        if path.is_file()
-    }
 
 
 def job(corpus: Path | str, folder: Path | str, model: str, **more: Any) -> ParseJob:

@@ -200,6 +200,29 @@ def test_a_program_that_is_tied_ends_as_it_wants() -> None:
     assert subprocess.run([*call, "kill -9 $$"], stdout=subprocess.DEVNULL, check=False).returncode == 137
 
 
+def test_what_flink_refuses_is_told_with_its_cause() -> None:
+    """As Flink 1.19 answers where its port for files cannot be reached."""
+    error = RuntimeError(
+        "Pipeline covington-1_2 failed in state FAILED: org.apache.flink.runtime.rest.util.RestClientException:"
+        " [org.apache.flink.runtime.rest.handler.RestHandlerException: Could not upload job files.\n"
+        "\tat java.base/java.lang.Thread.run(Thread.java:840)\n"
+        "Caused by: org.apache.flink.util.FlinkException: Could not upload job files.\n"
+        "\tat org.apache.flink.runtime.client.ClientUtils.uploadJobGraphFiles(ClientUtils.java:86)\n"
+        "\t... 10 more\n"
+        "Caused by: java.io.IOException: Could not connect to BlobServer at address localhost/127.0.0.1:50999\n"
+        "\tat org.apache.flink.runtime.blob.BlobClient.<init>(BlobClient.java:103)\n"
+        "\t... 11 more\n"
+        "Caused by: java.net.BindException: Permission denied\n"
+        "\tat java.base/sun.nio.ch.Net.connect0(Native Method)\n"
+        "\t... 13 more\n"
+        "]"
+    )
+    assert str(runner.understood(error)) == (
+        "the job failed: IOException: Could not connect to BlobServer at address localhost/127.0.0.1:50999:"
+        " BindException: Permission denied (-v shows the whole story)"
+    )
+
+
 def test_the_logs_of_others_go_on() -> None:
     levels = {name: logging.getLogger(name).level for name in (None, "apache_beam", "host")}
     meanwhile.clear()
