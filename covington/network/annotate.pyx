@@ -30,6 +30,7 @@ cdef extern from "integer_kernels.h":
     enum:
         INT_ROWS, MAX_SLOT
     const float MAX_GATE
+    float short_exp(float) nogil
     ctypedef struct int_matrix:
         int64_t k, n
         const int8_t *weights
@@ -93,6 +94,7 @@ cdef struct Integers:
     const int16_t *slot_tables
     const int16_t *label_tables
     const int16_t *action_weights
+    float action_unit               # what 1 of a score of an action stands for
     const int32_t *action_bias
     const int16_t *label_weights
     const int32_t *label_bias
@@ -139,6 +141,7 @@ cdef class Weights:
         self.net.slot_tables = <const int16_t *>self.at("slot_tables")
         self.net.label_tables = <const int16_t *>self.at("label_tables")
         self.net.action_weights = <const int16_t *>self.at("action_weights")
+        self.net.action_unit = prepared["action_unit"][0]
         self.net.action_bias = <const int32_t *>self.at("action_bias")
         self.net.label_weights = <const int16_t *>self.at("label_weights")
         self.net.label_bias = <const int32_t *>self.at("label_bias")
@@ -239,11 +242,13 @@ cdef class Workspace:
         return 0
 
     def run(self, words, const int64_t[::1] offsets, const int64_t[::1] order, int32_t[:, ::1] tags,
-            int32_t[::1] heads, int32_t[::1] labels, bint single_root=True, const int32_t[:, ::1] given=None):
+            int32_t[::1] heads, int32_t[::1] labels, bint single_root=True, const int32_t[:, ::1] given=None,
+            float[::1] confidence=None):
         """Annotate the sentences of `order`, best those of like length together.
 
         Written are the places of the likeliest tags in their groups, heads and relations. Where `given` has a tag (not
-        -1), it is read in place of the network's own and written.
+        -1), it is read in place of the network's own and written. `confidence` gets the probability of the action that
+        built a word's arc, and stays as it is where none did.
         """
         cdef StringView view
         cdef Py_ssize_t first = 0, last, total, k, n = order.shape[0]
@@ -251,7 +256,8 @@ cdef class Workspace:
         view_strings(words, &view)
         if not (view.length == tags.shape[0] == heads.shape[0] == labels.shape[0] == count
                 and tags.shape[1] == self.net.groups
-                and (given is None or (given.shape[0] == count and given.shape[1] == self.net.groups))):
+                and (given is None or (given.shape[0] == count and given.shape[1] == self.net.groups))
+                and (confidence is None or confidence.shape[0] == count)):
             raise ValueError("the arrays of a batch do not fit")
         for k in range(n):
             if not 0 <= order[k] < offsets.shape[0] - 1:
@@ -267,12 +273,13 @@ cdef class Workspace:
                 total += offsets[order[last] + 1] - offsets[order[last]]
                 last += 1
             if total:
-                self.annotate(&view, offsets, order[first:last], total, tags, heads, labels, single_root, given)
+                self.annotate(&view, offsets, order[first:last], total, tags, heads, labels, single_root, given,
+                              confidence)
             first = last
 
     cdef int annotate(self, const StringView *view, const int64_t[::1] offsets, const int64_t[::1] group,
                       Py_ssize_t total, int32_t[:, ::1] tags, int32_t[::1] heads, int32_t[::1] labels, bint single_root,
-                      const int32_t[:, ::1] given) except -1:
+                      const int32_t[:, ::1] given, float[::1] confidence) except -1:
         """One group, laid out in the order of time."""
         lengths = np.diff(np.asarray(offsets))[np.asarray(group)]
         by_length = np.argsort(-lengths, kind="stable")
@@ -303,7 +310,8 @@ cdef class Workspace:
             self.project(total)
             for s in range(length.shape[0]):
                 if length[s]:
-                    self.parse(starts, s, <int>length[s], offsets[chosen[s]], heads, labels, single_root)
+                    self.parse(starts, s, <int>length[s], offsets[chosen[s]], heads, labels, single_root,
+                               confidence)
         return 0
 
     cdef void read_words(self, const StringView *view, const int64_t[::1] word) noexcept nogil:
@@ -458,25 +466,29 @@ cdef class Workspace:
         return self.rows + (starts[word - 1] + sentence) * self.row
 
     cdef void parse(self, const int64_t[::1] starts, int64_t sentence, int n, int64_t base, int32_t[::1] heads,
-                    int32_t[::1] labels, bint single_root) noexcept nogil:
+                    int32_t[::1] labels, bint single_root, float[::1] confidence) noexcept nogil:
         """The greedy loop over one sentence."""
         cdef Configuration *c = &self.c
-        cdef int i, j, word, root = 0
+        cdef int i, j, word, action, root = 0
+        cdef float chance = 0
+        cdef float *wanted = NULL if confidence is None else &chance
         start(c, n, False)
         while c.j <= n:
             i, j = c.i, c.j
             if i < c.first:
                 shift(c)            # nothing else is possible
                 continue
-            word = self.best_action(starts, sentence)
-            if word == SHIFT:
+            action = self.best_action(starts, sentence, wanted)
+            if action == SHIFT:
                 shift(c)
-            elif word == NO_ARC:
+            elif action == NO_ARC:
                 no_arc(c)
-            elif word == LEFT_ARC:
+            elif action == LEFT_ARC:
                 left_arc(c, self.best_label(starts, sentence, j, i))
             else:
                 right_arc(c, self.best_label(starts, sentence, i, j))
+            if action >= LEFT_ARC and wanted != NULL:
+                confidence[base + (i if action == LEFT_ARC else j) - 1] = chance
         # a tree of the forest: the first word without a head is the root
         for word in range(n, 0, -1):
             if c.head[word] < 1:
@@ -492,14 +504,17 @@ cdef class Workspace:
             heads[base + word - 1] = c.head[word]
             labels[base + word - 1] = label_at(c, word)
 
-    cdef int best_action(self, const int64_t[::1] starts, int64_t sentence) noexcept nogil:
+    cdef int best_action(self, const int64_t[::1] starts, int64_t sentence, float *chance) noexcept nogil:
+        """The best action that the system allows and, where it is wanted, its probability."""
         cdef const Integers *w = self.net
         cdef int16_t hidden[MAX_HIDDEN_WIDTH]
         cdef const int16_t *rows[SLOTS + ROWS]
         cdef int32_t words[SLOTS]
         cdef int32_t tables[ROWS]
         cdef int32_t score, highest = 0
-        cdef int k, best = -1
+        cdef int32_t scores[ACTIONS]
+        cdef int k, count = 0, best = -1
+        cdef float sum = 0
         locate(&self.c, <int>w.labels, words, tables)
         for k in range(SLOTS):
             if words[k]:
@@ -513,8 +528,14 @@ cdef class Workspace:
             if k >= LEFT_ARC and w.monotonic and is_repair(&self.c, k):
                 continue
             score = w.kernels.dot(hidden, w.action_weights + k * w.slot, w.slot) + w.action_bias[k]
+            scores[count] = score
+            count += 1
             if best < 0 or score > highest:
                 best, highest = k, score
+        if chance != NULL:
+            for k in range(count):
+                sum += short_exp((<float>scores[k] - <float>highest) * w.action_unit)
+            chance[0] = <float>1.0 / sum
         return best
 
     cdef int best_label(self, const int64_t[::1] starts, int64_t sentence, int head, int dependent) noexcept nogil:
@@ -534,3 +555,30 @@ cdef class Workspace:
             if scores[k] > scores[best]:
                 best = k
         return best
+
+
+def combine(const int32_t[:, ::1] rows):
+    """Equal rows get equal numbers, from 0 in the order of their first appearance; -> numbers, first rows."""
+    cdef Py_ssize_t count = rows.shape[0], width = rows.shape[1], r, k, size = 64, found = 0
+    cdef int32_t[::1] numbers = np.empty(count, np.int32)
+    cdef int32_t[::1] firsts = np.empty(count, np.int32)
+    cdef int32_t[::1] table = np.full(size, -1, np.int32)
+    cdef uint64_t place
+    for r in range(count):
+        if 2 * found >= size:
+            size *= 4
+            table = np.full(size, -1, np.int32)
+            for k in range(found):
+                place = hash_bytes(<const uint8_t *>&rows[firsts[k], 0], width * 4) & (size - 1)
+                while table[place] >= 0:
+                    place = (place + 1) & (size - 1)
+                table[place] = <int32_t>k
+        place = hash_bytes(<const uint8_t *>&rows[r, 0], width * 4) & (size - 1)
+        while table[place] >= 0 and memcmp(&rows[firsts[table[place]], 0], &rows[r, 0], width * 4) != 0:
+            place = (place + 1) & (size - 1)
+        if table[place] < 0:
+            table[place] = <int32_t>found
+            firsts[found] = <int32_t>r
+            found += 1
+        numbers[r] = table[place]
+    return np.asarray(numbers), np.asarray(firsts)[:found]

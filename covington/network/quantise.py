@@ -48,6 +48,8 @@ def quantised(parameters: Parameters, vocabulary: Vocabulary, options: NetworkOp
         weights = p[f"{name}_weights"]
         by = np.float32(_largest_weight(width)) / max(np.abs(weights).max(), np.float32(1e-6))
         found[f"{name}_weights"] = np.rint(weights * by).astype(np.int16)
+        if name == "action":
+            found["action_unit"] = np.array([1 / (by * np.float32(SLOT_UNIT))], np.float32)
         bias = np.rint(p[f"{name}_bias"] * by * np.float32(SLOT_UNIT))
         found[f"{name}_bias"] = np.clip(bias, -(2.0**28), 2.0**28).astype(np.int32)
     return found
@@ -80,6 +82,7 @@ def expected(options: NetworkOptions, vocabulary: Vocabulary) -> dict[str, tuple
         found[name], found[f"{name}_scale"] = ("int8", shape), ("float32", shape[1:])
     found["forms"], found["forms_scale"] = ("int8", s["forms"]), ("float32", s["forms"][:1])
     found.update({name: ("float32", s[name]) for name in BIASES})
+    found["action_unit"] = ("float32", (1,))
     found.update({name: ("int16", s[name]) for name in ("slot_tables", "label_tables", "action_weights", "label_weights")})
     found.update({name: ("int32", s[name]) for name in ("action_bias", "label_bias")})
     return found
@@ -140,6 +143,7 @@ def prepared(arrays: Mapping[str, Array], options: NetworkOptions) -> dict[str, 
         found[name] = padded(arrays[name], GATE_UNIT if name.startswith(("first", "second")) else 1)
     for name in ("forms", "forms_scale", "subwords", "subwords_scale", "slot_tables", "label_tables", "action_weights"):
         found[name] = np.ascontiguousarray(arrays[name])
+    found["action_unit"] = arrays["action_unit"]
     found["action_bias"], found["label_bias"] = arrays["action_bias"].copy(), padded(arrays["label_bias"])
     # relations: pairs of hidden units beside each other
     width, labels = arrays["label_weights"].shape

@@ -226,23 +226,33 @@ def _encode(batch: pa.RecordBatch, vocabulary: Vocabulary, buckets: int, trees: 
     return lengths, forms, begins, subwords, tags, heads, labels
 
 
-def gold_tags(batch: pa.RecordBatch, lengths: Array, vocabulary: Vocabulary) -> Array:
-    """The tags that the batch has, by group; -1 where there is none or the vocabulary does not know it."""
+def gold_tags(batch: pa.RecordBatch, lengths: Array, vocabulary: Vocabulary, sure: bool = True) -> Array:
+    """The tags that the batch has, by group; -1 where there is none or the vocabulary does not know it.
+
+    A word without FEATS has no features; unless that is sure, only in a sentence where another word has some.
+    """
     total = int(lengths.sum())
     tags = np.full((total, len(vocabulary.groups)), -1, np.int32)
     feats = _column(batch, "feats", lengths)
-    texts = feats.dictionary_encode() if len(feats) else None
     for number, group in enumerate(vocabulary.groups):
         if group.column != "feats":
             tags[:, number] = _numbered(_column(batch, group.column, lengths), group.values, total)
-        elif texts is not None:
-            values = {value: place for place, value in enumerate(group.values)}
-            known = [
-                values.get(dict(_features(text)).get(group.feature, ""), -1)
-                for text in texts.dictionary.to_pylist()
-            ]
-            numbers = to_numpy(texts.indices, len(known))
-            tags[:, number] = np.array([*known, 0], np.int32)[numbers]
+    places = [number for number, group in enumerate(vocabulary.groups) if group.column == "feats"]
+    if len(feats) and places:
+        texts = feats.dictionary_encode()
+        known = np.full((len(texts.dictionary) + 1, len(places)), 0, np.int32)
+        values = [{value: k for k, value in enumerate(vocabulary.groups[place].values)} for place in places]
+        names = [vocabulary.groups[place].feature for place in places]
+        for row, text in enumerate(texts.dictionary.to_pylist()):
+            found = dict(_features(text))
+            known[row] = [ks.get(found.get(name, ""), -1) for name, ks in zip(names, values, strict=True)]
+        numbers = to_numpy(texts.indices, len(known) - 1)
+        tags[:, places] = known[numbers]
+        if not sure:
+            ends = np.concatenate(([0], np.cumsum(numbers < len(known) - 1)))
+            offsets = np.concatenate(([0], np.cumsum(lengths)))
+            bare = ends[offsets[1:]] == ends[offsets[:-1]]
+            tags[np.ix_(np.nonzero(np.repeat(bare, lengths))[0], places)] = -1
     return tags
 
 

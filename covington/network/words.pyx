@@ -118,7 +118,7 @@ cdef class FormTable:
     """The number of each known form, from 1, by the hash of its lower-cased text; 0 is any other."""
 
     def __init__(self, forms):
-        cdef uint64_t[::1] hashes = np.ascontiguousarray(forms, dtype=np.uint64)
+        cdef const uint64_t[::1] hashes = np.ascontiguousarray(forms, dtype=np.uint64)
         cdef uint64_t place, size = 16
         cdef Py_ssize_t k
         while size < 2 * <uint64_t>len(hashes):
