@@ -20,8 +20,6 @@
 #define MAX_SLOT 2047   /* of a projection, so that sixteen of them fit 16 bits */
 #define MAX_HIDDEN 8191 /* of a hidden unit of the scorers, so that its products fit 32 bits */
 
-typedef int16_t int_lane __attribute__((vector_size(64)));
-
 typedef struct {
     int64_t k, n;      /* rows and columns as they are used: multiples of 4 and of 16 */
     const int8_t *weights;

@@ -1,5 +1,28 @@
 /* The loops of integer_kernels.h, for one instruction set; only the products of matrices are written for each. */
 
+/* LANE numbers of 16 bits, in one register */
+#if defined(VNNI_DOTS)
+#define LANE 32
+#define INT_LANE __m512i
+#define LANE_READ(from) _mm512_loadu_si512((const void *)(from))
+#define LANE_WRITE(to, value) _mm512_storeu_si512((void *)(to), value)
+#define LANE_ALL(pair) _mm512_set1_epi32(pair)
+#define LANE_ADD(a, b) _mm512_add_epi16(a, b)
+#define LANE_ADD_32(a, b) _mm512_add_epi32(a, b)
+#define LANE_DOT(a, b) _mm512_madd_epi16(a, b)
+#define LANE_CUT(a) _mm512_min_epi16(_mm512_max_epi16(a, _mm512_setzero_si512()), _mm512_set1_epi16(MAX_HIDDEN))
+#elif defined(AVX2_DOTS) || defined(AVXVNNI_DOTS)
+#define LANE 16
+#define INT_LANE __m256i
+#define LANE_READ(from) _mm256_loadu_si256((const __m256i *)(from))
+#define LANE_WRITE(to, value) _mm256_storeu_si256((__m256i *)(to), value)
+#define LANE_ALL(pair) _mm256_set1_epi32(pair)
+#define LANE_ADD(a, b) _mm256_add_epi16(a, b)
+#define LANE_ADD_32(a, b) _mm256_add_epi32(a, b)
+#define LANE_DOT(a, b) _mm256_madd_epi16(a, b)
+#define LANE_CUT(a) _mm256_min_epi16(_mm256_max_epi16(a, _mm256_setzero_si256()), _mm256_set1_epi16(MAX_HIDDEN))
+#endif
+
 #if defined(PLAIN_DOTS)
 static void NAME(panel)(const int8_t *a, int64_t stride, int64_t rows, const int8_t *weights, const int32_t *sums,
                         int64_t k, int32_t *out, int64_t out_stride) {
@@ -252,24 +275,20 @@ static void NAME(embed)(const int8_t *restrict table, const int32_t *restrict ro
 /* A hidden layer: rows of a bounded size, added up, nothing below 0 or above MAX_HIDDEN. */
 static void NAME(hidden)(const int16_t *const *rows, int64_t count, int64_t width, int16_t *out) {
     int64_t k = 0;
-    for (; k + 32 <= width; k += 32) {
-        int_lane sum, row;
-        memcpy(&sum, rows[0] + k, sizeof sum);
-        for (int64_t r = 1; r < count; r++) {
-            memcpy(&row, rows[r] + k, sizeof row);
-            sum += row;
-        }
-        memcpy(out + k, &sum, sizeof sum);
+#if defined(VNNI_DOTS) || defined(AVX2_DOTS) || defined(AVXVNNI_DOTS)
+    for (; k + LANE <= width; k += LANE) {
+        INT_LANE sum = LANE_READ(rows[0] + k);
+        for (int64_t r = 1; r < count; r++)
+            sum = LANE_ADD(sum, LANE_READ(rows[r] + k));
+        LANE_WRITE(out + k, LANE_CUT(sum));
     }
+#endif
     for (; k < width; k++) {
         int32_t sum = 0;
         for (int64_t r = 0; r < count; r++)
             sum += rows[r][k];
-        out[k] = (int16_t)sum;
-    }
-    for (k = 0; k < width; k++) {
-        int16_t value = out[k] < 0 ? 0 : out[k];
-        out[k] = value > MAX_HIDDEN ? MAX_HIDDEN : value;
+        sum = sum < 0 ? 0 : sum;
+        out[k] = (int16_t)(sum > MAX_HIDDEN ? MAX_HIDDEN : sum);
     }
 }
 
@@ -280,28 +299,30 @@ static int32_t NAME(dot)(const int16_t *one, const int16_t *other, int64_t count
     return sum;
 }
 
-/* Adds to the scores; weights: [width / 2][labels][2], labels a multiple of INT_COLUMNS */
+/* Adds to the scores; weights: [labels / 16][width / 2][16][2] */
 static void NAME(label_scores)(const int16_t *restrict hidden, const int16_t *restrict weights, int64_t width,
                                int64_t labels, int32_t *restrict scores) {
-    for (int64_t k = 0; k < width; k += 2, weights += 2 * labels) {
-        if (hidden[k] == 0 && hidden[k + 1] == 0)
-            continue;
-#if defined(VNNI_DOTS)
-        __m512i pair = _mm512_set1_epi32((uint16_t)hidden[k] | (int32_t)hidden[k + 1] << 16);
-        for (int64_t q = 0; q < labels; q += 16) {
-            __m512i more = _mm512_madd_epi16(pair, _mm512_loadu_si512((const void *)(weights + 2 * q)));
-            _mm512_storeu_si512((void *)(scores + q), _mm512_add_epi32(_mm512_loadu_si512((const void *)(scores + q)), more));
+    for (int64_t q = 0; q < labels; q += INT_COLUMNS, scores += INT_COLUMNS) {
+#if defined(VNNI_DOTS) || defined(AVX2_DOTS) || defined(AVXVNNI_DOTS)
+        INT_LANE sums[32 / LANE];
+#pragma GCC unroll 2
+        for (int v = 0; v < 32 / LANE; v++)
+            sums[v] = LANE_READ(scores + v * LANE / 2);
+        for (int64_t k = 0; k < width; k += 2, weights += 2 * INT_COLUMNS) {
+            int32_t two;
+            memcpy(&two, hidden + k, sizeof two);
+            INT_LANE pair = LANE_ALL(two);
+#pragma GCC unroll 2
+            for (int v = 0; v < 32 / LANE; v++)
+                sums[v] = LANE_ADD_32(sums[v], LANE_DOT(pair, LANE_READ(weights + v * LANE)));
         }
-#elif defined(AVX2_DOTS) || defined(AVXVNNI_DOTS)
-        __m256i pair = _mm256_set1_epi32((uint16_t)hidden[k] | (int32_t)hidden[k + 1] << 16);
-        for (int64_t q = 0; q < labels; q += 8) {
-            __m256i *to = (__m256i *)(scores + q);
-            __m256i more = _mm256_madd_epi16(pair, _mm256_loadu_si256((const __m256i *)(weights + 2 * q)));
-            _mm256_storeu_si256(to, _mm256_add_epi32(_mm256_loadu_si256(to), more));
-        }
+#pragma GCC unroll 2
+        for (int v = 0; v < 32 / LANE; v++)
+            LANE_WRITE(scores + v * LANE / 2, sums[v]);
 #else
-        for (int64_t q = 0; q < labels; q++)
-            scores[q] += (int32_t)hidden[k] * weights[2 * q] + (int32_t)hidden[k + 1] * weights[2 * q + 1];
+        for (int64_t k = 0; k < width; k += 2, weights += 2 * INT_COLUMNS)
+            for (int c = 0; c < INT_COLUMNS; c++)
+                scores[c] += (int32_t)hidden[k] * weights[2 * c] + (int32_t)hidden[k + 1] * weights[2 * c + 1];
 #endif
     }
 }
@@ -319,3 +340,12 @@ static const integer_kernels NAME(kernels) = {
 #undef AVX2_DOTS
 #undef AVXVNNI_DOTS
 #undef VNNI_DOTS
+#undef LANE
+#undef INT_LANE
+#undef LANE_READ
+#undef LANE_WRITE
+#undef LANE_ALL
+#undef LANE_ADD
+#undef LANE_ADD_32
+#undef LANE_DOT
+#undef LANE_CUT

@@ -19,7 +19,7 @@ from covington.network.annotate import Weights, Workspace, combine
 from covington.network.layers import Parameters
 from covington.network.options import NetworkOptions
 from covington.network.quantise import check, prepared, quantised
-from covington.network.vocabulary import Vocabulary, gold_tags
+from covington.network.vocabulary import Group, Vocabulary, gold_tags
 
 KIND = "network"
 
@@ -139,14 +139,7 @@ class Network:
             groups = [self.vocabulary.groups[place] for place in places]
             if column == "feats":
                 numbers, firsts = combine(np.ascontiguousarray(tags[:, places]))
-                texts = [
-                    "|".join(
-                        f"{group.feature}={group.values[tags[row, place]]}"
-                        for place, group in zip(places, groups, strict=True)
-                        if tags[row, place]
-                    )
-                    for row in firsts
-                ]
+                texts = [_features(groups, tags[row, places]) for row in firsts]
                 names = columns.strings([*texts, ""])
                 bare = np.array([not text for text in texts], np.bool_)
                 values = names.take(columns.numbers(numbers, ~bare[numbers] if len(texts) else None))
@@ -159,6 +152,12 @@ class Network:
                     values = _kept(old, values, lengths)
             found[column] = columns.lists(lengths, values)
         return found
+
+
+def _features(groups: list[Group], places: Array) -> str:
+    """FEATS by the places of values in their groups."""
+    pairs = [(group.feature, group.values[place]) for group, place in zip(groups, places, strict=True) if place]
+    return "|".join(f"{feature}={value}" if feature else value for feature, value in pairs)
 
 
 def _kept(old: pa.StringArray, values: pa.StringArray, lengths: Array) -> pa.StringArray:

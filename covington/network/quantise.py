@@ -149,5 +149,6 @@ def prepared(arrays: Mapping[str, Array], options: NetworkOptions) -> dict[str, 
     width, labels = arrays["label_weights"].shape
     whole = np.zeros((width + width % 2, labels + -labels % _COLUMNS), np.int16)
     whole[:width, :labels] = arrays["label_weights"]
-    found["label_weights"] = np.ascontiguousarray(whole.reshape(-1, 2, whole.shape[1]).transpose(0, 2, 1))
+    pairs = whole.reshape(whole.shape[0] // 2, 2, whole.shape[1] // _COLUMNS, _COLUMNS)
+    found["label_weights"] = np.ascontiguousarray(pairs.transpose(2, 0, 3, 1))
     return found

@@ -23,12 +23,17 @@ MIN_COUNT = 2  # forms seen less often are read by their subwords only
 MAX_FORMS = 100_000
 MAX_TAGS = 512  # of a column; the rarest others are not predicted
 MAX_LABELS = 4096
+MAX_NEW_TEXTS = 0.003  # FEATS are predicted as whole texts where no more of the words have one of their own
 _NOTHING = pa.nulls(0, pa.string())
 
 
 @dataclass(frozen=True)
 class Group:
-    """Tags of which a word has one: those of a column, or the values of one feature, of which the first is none."""
+    """Tags of which a word has one: those of a column, or the values of one feature.
+
+    FEATS are one group, of whole texts, where nearly all texts are common, and else one for each feature; the first
+    value is none.
+    """
 
     column: str
     feature: str
@@ -131,14 +136,7 @@ class Survey:
             for column in ("upos", "xpos")
             if self.tags[column]
         ]
-        features: dict[str, Counter[str]] = {}
-        for text, count in self.tags["feats"].items():
-            for feature, value in _features(text):
-                features.setdefault(feature, Counter())[value] += count
-        groups += [
-            Group("feats", name, ("", *_common(features[name])[: MAX_TAGS - 1]))
-            for name in sorted(features, key=str.lower)
-        ]
+        groups += self._features()
         roots = self.root_labels or self.labels
         return Vocabulary(
             np.array([form for form, _ in known], np.uint64),
@@ -147,6 +145,20 @@ class Survey:
             tuple(_common(self.labels)),
             min(roots, key=lambda label: (-roots[label], label)),
         )
+
+    def _features(self) -> list[Group]:
+        texts = self.tags["feats"]
+        once = sum(count == 1 for count in texts.values())  # about as many as new words will have new texts
+        if texts and once <= MAX_NEW_TEXTS * self.words and len(texts) < MAX_TAGS:
+            return [Group("feats", "", ("", *_common(texts)))]
+        features: dict[str, Counter[str]] = {}
+        for text, count in texts.items():
+            for feature, value in _features(text):
+                features.setdefault(feature, Counter())[value] += count
+        return [
+            Group("feats", name, ("", *_common(features[name])[: MAX_TAGS - 1]))
+            for name in sorted(features, key=str.lower)
+        ]
 
 
 def _common(counter: Counter[str]) -> list[str]:
@@ -245,7 +257,8 @@ def gold_tags(batch: pa.RecordBatch, lengths: Array, vocabulary: Vocabulary, sur
         names = [vocabulary.groups[place].feature for place in places]
         for row, text in enumerate(texts.dictionary.to_pylist()):
             found = dict(_features(text))
-            known[row] = [ks.get(found.get(name, ""), -1) for name, ks in zip(names, values, strict=True)]
+            read = [found.get(name, "") if name else text for name in names]
+            known[row] = [ks.get(value, -1) for value, ks in zip(read, values, strict=True)]
         numbers = to_numpy(texts.indices, len(known) - 1)
         tags[:, places] = known[numbers]
         if not sure:
