@@ -180,17 +180,21 @@ cdef class Floats:
                     self.kernels.softmax(&scores[r, groups[g]], groups[g + 1] - groups[g], &probabilities[r, groups[g]])
 
     def softmax_backward(self, const float[:, ::1] probabilities, const int64_t[::1] groups, const int32_t[:, ::1] gold,
-                         float[:, ::1] d_scores, const float[:, ::1] d_soft=None):
-        """The gradient of the scores: of the gold columns' negative logarithm (-1: none), and of what came through."""
+                         const float[::1] weights, float[:, ::1] d_scores, const float[:, ::1] d_soft=None):
+        """The gradient of the scores: of the gold columns' negative logarithm (-1: none), and of what came through.
+
+        Each group's part in the loss has its weight.
+        """
         cdef Py_ssize_t r, g, k
-        cdef float inner
+        cdef float inner, weight
         with nogil:
             for r in range(probabilities.shape[0]):
                 for g in range(groups.shape[0] - 1):
+                    weight = weights[g] if gold[r, g] >= 0 else 0.0
                     for k in range(groups[g], groups[g + 1]):
-                        d_scores[r, k] = probabilities[r, k] if gold[r, g] >= 0 else 0.0
+                        d_scores[r, k] = probabilities[r, k] * weight
                     if gold[r, g] >= 0:
-                        d_scores[r, groups[g] + gold[r, g]] -= 1.0
+                        d_scores[r, groups[g] + gold[r, g]] -= weight
                     if d_soft is not None:
                         inner = 0.0
                         for k in range(groups[g], groups[g + 1]):

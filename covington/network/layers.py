@@ -17,6 +17,8 @@ from covington.network.vocabulary import Corpus, Vocabulary
 Parameters = dict[str, Array]
 #: tables of which a batch uses few rows: only these rows are updated
 SPARSE = ("forms", "subwords")
+#: of each feature in the loss, where features are predicted one by one; all else counts 1
+FEATURE_WEIGHT = 0.3
 # what random numbers are for
 _INITIAL, _WORDS, _DROP, _EXPLORE, _GIVEN = range(1, 6)
 
@@ -130,6 +132,9 @@ class Layers:
             "forms": np.full(len(vocabulary.forms) + 1, -1, np.int32),
             "subwords": np.full(options.buckets, -1, np.int32),
         }
+        self._weights = np.array(
+            [FEATURE_WEIGHT if group.feature else 1.0 for group in vocabulary.groups], np.float32
+        )
         counts = np.concatenate(([1], vocabulary.counts)).astype(np.float32)
         rate = np.float32(options.word_dropout)
         self._word_dropout = rate / (rate + counts) if rate else np.zeros(len(counts), np.float32)
@@ -269,7 +274,7 @@ class Layers:
         if soft is not tags:
             d_soft *= (soft == tags).astype(np.float32)
         d_scores = np.empty_like(tags)
-        self.floats.softmax_backward(tags, self.vocabulary.group_ends, corpus.tags[batch.words], d_scores, d_soft)
+        self.floats.softmax_backward(tags, self.vocabulary.group_ends, corpus.tags[batch.words], self._weights, d_scores, d_soft)
         d_read = d_both[:, :wide] + self._linear_gradient(p, g, "tag_weights", read, d_scores, "tag_bias")
         d_inputs = self._lstm_gradient(p, g, "first", inputs, first, self._drop(key, 2, d_read), batch.starts)
         d_embedded = self._drop(key, 1, d_inputs)
@@ -295,7 +300,7 @@ class Layers:
         self.floats.softmax(scores, ends, scores)
         d_scores = np.empty_like(scores)
         gold = np.ascontiguousarray(labels[dependents][:, None])
-        self.floats.softmax_backward(scores, ends, gold, d_scores)
+        self.floats.softmax_backward(scores, ends, gold, np.ones(1, np.float32), d_scores)
         d_hidden = self._linear_gradient(p, g, "label_weights", hidden, d_scores, "label_bias") * (hidden > 0)
         d_parts = np.zeros_like(parts)
         self.floats.add_rows(d_parts[:, :width], above, d_hidden)

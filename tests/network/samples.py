@@ -16,8 +16,11 @@ from tests.network.twin import Sentence
 WORDS = ("The", "the", "cat", "Cats", "sat", "on", "a", "mat", "Ünïcödé", "3.14", "runs", "Дом", "語", "x" * 60)
 
 
-def treebank(sentences: int, seed: int = 1, longest: int = 9) -> pa.RecordBatch:
-    """Random trees over a few words, with tags that follow from the words, and some missing."""
+def treebank(sentences: int, seed: int = 1, longest: int = 9, whole_feats: bool = False) -> pa.RecordBatch:
+    """Random trees over a few words, with tags that follow from the words, and some missing.
+
+    Unless FEATS are to be predicted as whole texts, the first sentence has some that occur once.
+    """
     draw = random.Random(seed)
     rows: dict[str, list[Any]] = {name: [] for name in ("tokens", "upos", "xpos", "feats", "head", "deprel")}
     for number in range(sentences):
@@ -32,6 +35,8 @@ def treebank(sentences: int, seed: int = 1, longest: int = 9) -> pa.RecordBatch:
         rows["xpos"].append([None if len(token) == 1 else token[:1] for token in tokens])
         rows["feats"].append(
             [("Case=Nom|Number=Sing", "Number=Plur", None)[len(token) % 3] for token in tokens]
+            if number or whole_feats
+            else [f"Case=C{place}" for place in range(length)]
         )
         rows["head"].append(heads)
         rows["deprel"].append(

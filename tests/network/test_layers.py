@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from covington.network.floats import draw_key, drop, uniform
-from covington.network.layers import _DROP, _GIVEN, _WORDS, SPARSE
+from covington.network.layers import _DROP, _GIVEN, _WORDS, FEATURE_WEIGHT, SPARSE
 from tests.network.samples import network, sentence, treebank, whole
 from tests.network.twin import Found, Masks, Twin
 
@@ -39,9 +39,9 @@ def run_twin(parts: Any, p: Any, explore: float, trace: Any, dropped: bool) -> l
             for number, width in enumerate(widths, 1)
         ]
         given = uniform(draw_key(KEY, _GIVEN), len(batch.lengths)) < np.float32(options.given / 100)
-    twin = Twin(
-        options.oracle, options.target, vocabulary.group_ends, vocabulary.labels.index(vocabulary.root_label)
-    )
+    weights = [FEATURE_WEIGHT if group.feature else 1.0 for group in vocabulary.groups]
+    root = vocabulary.labels.index(vocabulary.root_label)
+    twin = Twin(options.oracle, options.target, vocabulary.group_ends, root, weights)
     found = []
     for place, number in enumerate(batch.sentences):
         mine = [batch.starts[t] + place for t in range(batch.lengths[place])]

@@ -122,7 +122,10 @@ def table_rows(c: Configuration, labels: int) -> list[int]:
 class Twin:
     """The whole network over one sentence at a time."""
 
-    def __init__(self, oracle: str, target: str, ends: Sequence[int], root_label: int) -> None:
+    def __init__(
+        self, oracle: str, target: str, ends: Sequence[int], root_label: int, weights: Sequence[float] = ()
+    ) -> None:
+        self.weights = weights or [1.0] * (len(ends) - 1)
         self.oracle, self.target, self.ends, self.root_label = oracle, target, list(ends), root_label
         self.system: TransitionSystem = system_of(oracle, "implicit")
 
@@ -148,8 +151,8 @@ class Twin:
             scores = state @ p["tag_weights"] + p["tag_bias"]
             groups = [softmax(scores[a:b]) for a, b in zip(self.ends, self.ends[1:], strict=False)]
             found.tags.append(groups)
-            for group, gold in zip(groups, sentence.tags[word], strict=True):
-                found.loss -= np.log(group[gold]) if gold >= 0 else 0
+            for group, gold, weight in zip(groups, sentence.tags[word], self.weights, strict=True):
+                found.loss -= weight * np.log(group[gold]) if gold >= 0 else 0
             read = [
                 np.eye(len(group))[gold] if given and gold >= 0 else group
                 for group, gold in zip(groups, sentence.tags[word], strict=True)
