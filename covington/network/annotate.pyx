@@ -6,8 +6,6 @@ goes element by element. The sums of the first layer over its input depend on th
 words that were met before.
 """
 
-import os
-
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
@@ -16,160 +14,23 @@ import numpy as np
 
 from covington.arrow_views cimport StringView, view_strings
 from covington.hashing cimport hash_bytes
-from covington.network.actions cimport ACTIONS, ROWS, SLOTS, label_distance, locate
+from covington.network.greedy cimport Projected, parse
+from covington.network.integers cimport BLOCK, MAX_GATE, MAX_SLOT, Integers, Weights, int_matrix
 from covington.network.words cimport FormTable, WordView, view_word
-from covington.state cimport (
-    LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, Configuration, attach, is_repair, label_at, left_arc, no_arc, release, reserve,
-    right_arc, set_label, shift, start,
-)
-
-from covington.errors import OptionError
-from covington.network.floats import KERNEL_VARIABLE
-
-cdef extern from "integer_kernels.h":
-    enum:
-        INT_ROWS, MAX_SLOT
-    const float MAX_GATE
-    float short_exp(float) nogil
-    ctypedef struct int_matrix:
-        int64_t k, n
-        const int8_t *weights
-        const int32_t *sums
-        const float *scales
-    ctypedef struct integer_kernels:
-        const char *name
-        void (*dots)(const int8_t *, int64_t, int64_t, const int_matrix *, int32_t *, int64_t) nogil
-        float (*quantise)(const float *, int64_t, int8_t *) nogil
-        void (*reals)(const int32_t *, float, const float *, const float *, int64_t, float *) nogil
-        void (*fixed)(const int32_t *, float, const float *, const int32_t *, float, const float *, const float *, float,
-                      int64_t, int16_t *) nogil
-        void (*cells)(int64_t, const int16_t *, const int32_t *, const float *, float *, int8_t *) nogil
-        void (*softmax)(float *, const int32_t *, int64_t, int8_t *) nogil
-        void (*embed)(const int8_t *, const int32_t *, int64_t, int64_t, const float *, float *) nogil
-        void (*hidden)(const int16_t *const *, int64_t, int64_t, int16_t *) nogil
-        int32_t (*dot)(const int16_t *, const int16_t *, int64_t) nogil
-        void (*label_scores)(const int16_t *, const int16_t *, int64_t, int64_t, int32_t *) nogil
-    const integer_kernels *choose_integer_kernels(const char *name) nogil
+from covington.state cimport Configuration, release, reserve
 
 cdef enum:
     GROUP_WORDS = 384               # of a group, but for a longer sentence; a row takes 6 kB
     CACHE = 1 << 13                 # words that are remembered; one takes 2 kB
     CACHED_BYTES = 28               # of a word, at most
-    MAX_HIDDEN_WIDTH = 1024
-    MAX_LABELS = 4096
-    BLOCK = 8                       # INT_ROWS, which a loop can step by
+
 
 cdef float STATE_UNIT = <float>1.0 / <float>127.0
-
-
-assert BLOCK == INT_ROWS
-
 
 # A word whose sums of the first layer are remembered.
 cdef struct Known:
     int32_t size                    # bytes, 0 for nobody
     uint8_t text[CACHED_BYTES]
-
-
-# Everything that the loops read.
-cdef struct Integers:
-    const integer_kernels *kernels
-    int_matrix first_input
-    int_matrix tag_weights
-    int_matrix tag_table
-    int_matrix second_state
-    int_matrix second_tag
-    int_matrix bottleneck
-    int_matrix projections
-    int_matrix first[2]
-    int_matrix second[2]
-    const float *first_bias
-    const float *tag_bias
-    const float *second_bias
-    const float *bottleneck_bias
-    const int8_t *forms
-    const float *forms_scale
-    const int8_t *subwords
-    const float *subwords_scale
-    const int16_t *slot_tables
-    const int16_t *label_tables
-    const int16_t *action_weights
-    float action_unit               # what 1 of a score of an action stands for
-    const int32_t *action_bias
-    const int16_t *label_weights
-    const int32_t *label_bias
-    const int32_t *group_ends
-    int64_t groups, buckets, form, subword, state, tag, tags, squeezed, slot, label, labels, label_columns
-    bint monotonic
-    int root_label
-
-
-cdef class Weights:
-    """A network's integers, shared by all threads."""
-    cdef Integers net
-    cdef object kept                # what its pointers point into
-    cdef readonly FormTable forms_table
-    def __init__(self, prepared, FormTable forms_table, group_ends, options, int labels, int root_label, kernel=None):
-        """`prepared` as quantise.prepared gives it, once quantise.check has passed the arrays."""
-        name = kernel or os.environ.get(KERNEL_VARIABLE) or None
-        encoded = name.encode() if name else None
-        self.net.kernels = choose_integer_kernels(NULL if encoded is None else <const char *>encoded)
-        if self.net.kernels == NULL:
-            raise OptionError(f"this processor has no kernels {name!r} ({KERNEL_VARIABLE}): plain runs everywhere")
-        self.kept = dict(prepared)
-        self.kept["group_ends"] = np.ascontiguousarray(group_ends, dtype=np.int32)
-        self.forms_table = forms_table
-        self.set_matrix("first_input", &self.net.first_input)
-        self.set_matrix("first_forward", &self.net.first[0])
-        self.set_matrix("first_backward", &self.net.first[1])
-        self.set_matrix("second_forward", &self.net.second[0])
-        self.set_matrix("second_backward", &self.net.second[1])
-        self.set_matrix("tag_weights", &self.net.tag_weights)
-        self.set_matrix("tag_table", &self.net.tag_table)
-        self.set_matrix("second_state", &self.net.second_state)
-        self.set_matrix("second_tag", &self.net.second_tag)
-        self.set_matrix("bottleneck", &self.net.bottleneck)
-        self.set_matrix("projections", &self.net.projections)
-        self.net.first_bias = <const float *>self.at("first_bias")
-        self.net.tag_bias = <const float *>self.at("tag_bias")
-        self.net.second_bias = <const float *>self.at("second_bias")
-        self.net.bottleneck_bias = <const float *>self.at("bottleneck_bias")
-        self.net.forms = <const int8_t *>self.at("forms")
-        self.net.forms_scale = <const float *>self.at("forms_scale")
-        self.net.subwords = <const int8_t *>self.at("subwords")
-        self.net.subwords_scale = <const float *>self.at("subwords_scale")
-        self.net.slot_tables = <const int16_t *>self.at("slot_tables")
-        self.net.label_tables = <const int16_t *>self.at("label_tables")
-        self.net.action_weights = <const int16_t *>self.at("action_weights")
-        self.net.action_unit = prepared["action_unit"][0]
-        self.net.action_bias = <const int32_t *>self.at("action_bias")
-        self.net.label_weights = <const int16_t *>self.at("label_weights")
-        self.net.label_bias = <const int32_t *>self.at("label_bias")
-        self.net.group_ends = <const int32_t *>self.at("group_ends")
-        self.net.groups = len(group_ends) - 1
-        self.net.tags = group_ends[self.net.groups]
-        self.net.buckets, self.net.form, self.net.subword = options.buckets, options.form, options.subword
-        self.net.state, self.net.tag, self.net.squeezed = options.state, options.tag, options.bottleneck
-        self.net.slot, self.net.label, self.net.labels = options.slot, options.label, labels
-        self.net.label_columns = len(prepared["label_bias"])
-        self.net.monotonic = options.monotonic
-        self.net.root_label = root_label
-
-    cdef const void *at(self, name) except NULL:
-        cdef const uint8_t[::1] bytes_ = self.kept[name].reshape(-1).view(np.uint8)
-        return &bytes_[0]
-
-    cdef int set_matrix(self, name, int_matrix *matrix) except -1:
-        shape = self.kept[name].shape           # [panels, k / 4, 16, 4]
-        matrix.k, matrix.n = shape[1] * 4, shape[0] * 16
-        matrix.weights = <const int8_t *>self.at(name)
-        matrix.sums = <const int32_t *>self.at(f"{name}_sums")
-        matrix.scales = <const float *>self.at(f"{name}_scale")
-        return 0
-
-    @property
-    def kernel(self):
-        return self.net.kernels.name.decode()
 
 
 cdef class Workspace:
@@ -290,6 +151,7 @@ cdef class Workspace:
         cdef int64_t[::1] starts = np.zeros(longest + 1, np.int64)
         cdef int64_t[::1] word = np.empty(total, np.int64)
         cdef Py_ssize_t t, s, place = 0, active = 0
+        cdef Projected where
         for s in range(length.shape[0]):
             active += length[s] > 0
         for t in range(longest):
@@ -302,6 +164,7 @@ cdef class Workspace:
         starts[longest] = place
         self.reserve_rows(total, length.shape[0])
         reserve(&self.c, <int>longest)
+        where = Projected(self.rows, self.row, &starts[0], 0)
         with nogil:
             self.read_words(view, word)
             self.recur(self.net.first, starts, self.states)
@@ -310,8 +173,9 @@ cdef class Workspace:
             self.project(total)
             for s in range(length.shape[0]):
                 if length[s]:
-                    self.parse(starts, s, <int>length[s], offsets[chosen[s]], heads, labels, single_root,
-                               confidence)
+                    where.number = s
+                    parse(self.net, &self.c, &where, <int>length[s], single_root, &heads[offsets[chosen[s]]],
+                          &labels[offsets[chosen[s]]], NULL if confidence is None else &confidence[offsets[chosen[s]]])
         return 0
 
     cdef void read_words(self, const StringView *view, const int64_t[::1] word) noexcept nogil:
@@ -461,124 +325,3 @@ cdef class Workspace:
             for r in range(count):
                 w.kernels.fixed(self.products + r * columns, units[r], w.projections.scales, NULL, 0, NULL, self.reals,
                                 MAX_SLOT, columns, self.rows + (first + r) * self.row)
-
-    cdef inline const int16_t *row_of(self, const int64_t[::1] starts, int64_t sentence, int word) noexcept nogil:
-        return self.rows + (starts[word - 1] + sentence) * self.row
-
-    cdef void parse(self, const int64_t[::1] starts, int64_t sentence, int n, int64_t base, int32_t[::1] heads,
-                    int32_t[::1] labels, bint single_root, float[::1] confidence) noexcept nogil:
-        """The greedy loop over one sentence."""
-        cdef Configuration *c = &self.c
-        cdef int i, j, word, action, root = 0
-        cdef float chance = 0
-        cdef float *wanted = NULL if confidence is None else &chance
-        start(c, n, False)
-        while c.j <= n:
-            i, j = c.i, c.j
-            if i < c.first:
-                shift(c)            # nothing else is possible
-                continue
-            action = self.best_action(starts, sentence, wanted)
-            if action == SHIFT:
-                shift(c)
-            elif action == NO_ARC:
-                no_arc(c)
-            elif action == LEFT_ARC:
-                left_arc(c, self.best_label(starts, sentence, j, i))
-            else:
-                right_arc(c, self.best_label(starts, sentence, i, j))
-            if action >= LEFT_ARC and wanted != NULL:
-                confidence[base + (i if action == LEFT_ARC else j) - 1] = chance
-        # a tree of the forest: the first word without a head is the root
-        for word in range(n, 0, -1):
-            if c.head[word] < 1:
-                root = word
-        for word in range(1, n + 1):
-            if c.head[word] > 0:
-                continue
-            if word == root or not single_root:
-                set_label(c, word, self.net.root_label)
-            else:
-                attach(c, word, root, self.best_label(starts, sentence, root, word))
-        for word in range(1, n + 1):
-            heads[base + word - 1] = c.head[word]
-            labels[base + word - 1] = label_at(c, word)
-
-    cdef int best_action(self, const int64_t[::1] starts, int64_t sentence, float *chance) noexcept nogil:
-        """The best action that the system allows and, where it is wanted, its probability."""
-        cdef const Integers *w = self.net
-        cdef int16_t hidden[MAX_HIDDEN_WIDTH]
-        cdef const int16_t *rows[SLOTS + ROWS]
-        cdef int32_t words[SLOTS]
-        cdef int32_t tables[ROWS]
-        cdef int32_t score, highest = 0
-        cdef int32_t scores[ACTIONS]
-        cdef int k, count = 0, best = -1
-        cdef float sum = 0
-        locate(&self.c, <int>w.labels, words, tables)
-        for k in range(SLOTS):
-            if words[k]:
-                rows[k] = self.row_of(starts, sentence, words[k]) + k * w.slot
-            else:
-                rows[k] = w.slot_tables + k * w.slot
-        for k in range(ROWS):
-            rows[SLOTS + k] = w.slot_tables + tables[k] * w.slot
-        w.kernels.hidden(rows, SLOTS + ROWS, w.slot, hidden)
-        for k in range(ACTIONS):
-            if k >= LEFT_ARC and w.monotonic and is_repair(&self.c, k):
-                continue
-            score = w.kernels.dot(hidden, w.action_weights + k * w.slot, w.slot) + w.action_bias[k]
-            scores[count] = score
-            count += 1
-            if best < 0 or score > highest:
-                best, highest = k, score
-        if chance != NULL:
-            for k in range(count):
-                sum += short_exp((<float>scores[k] - <float>highest) * w.action_unit)
-            chance[0] = <float>1.0 / sum
-        return best
-
-    cdef int best_label(self, const int64_t[::1] starts, int64_t sentence, int head, int dependent) noexcept nogil:
-        cdef const Integers *w = self.net
-        cdef int16_t hidden[MAX_HIDDEN_WIDTH + 1]
-        cdef int32_t scores[MAX_LABELS + 16]
-        cdef const int16_t *rows[3]
-        cdef int k, best = 0
-        rows[0] = self.row_of(starts, sentence, head) + SLOTS * w.slot
-        rows[1] = self.row_of(starts, sentence, dependent) + SLOTS * w.slot + w.label
-        rows[2] = w.label_tables + label_distance(head, dependent) * w.label
-        w.kernels.hidden(rows, 3, w.label, hidden)
-        hidden[w.label] = 0
-        memcpy(scores, w.label_bias, w.label_columns * sizeof(int32_t))
-        w.kernels.label_scores(hidden, w.label_weights, w.label + w.label % 2, w.label_columns, scores)
-        for k in range(1, w.labels):
-            if scores[k] > scores[best]:
-                best = k
-        return best
-
-
-def combine(const int32_t[:, ::1] rows):
-    """Equal rows get equal numbers, from 0 in the order of their first appearance; -> numbers, first rows."""
-    cdef Py_ssize_t count = rows.shape[0], width = rows.shape[1], r, k, size = 64, found = 0
-    cdef int32_t[::1] numbers = np.empty(count, np.int32)
-    cdef int32_t[::1] firsts = np.empty(count, np.int32)
-    cdef int32_t[::1] table = np.full(size, -1, np.int32)
-    cdef uint64_t place
-    for r in range(count):
-        if 2 * found >= size:
-            size *= 4
-            table = np.full(size, -1, np.int32)
-            for k in range(found):
-                place = hash_bytes(<const uint8_t *>&rows[firsts[k], 0], width * 4) & (size - 1)
-                while table[place] >= 0:
-                    place = (place + 1) & (size - 1)
-                table[place] = <int32_t>k
-        place = hash_bytes(<const uint8_t *>&rows[r, 0], width * 4) & (size - 1)
-        while table[place] >= 0 and memcmp(&rows[firsts[table[place]], 0], &rows[r, 0], width * 4) != 0:
-            place = (place + 1) & (size - 1)
-        if table[place] < 0:
-            table[place] = <int32_t>found
-            firsts[found] = <int32_t>r
-            found += 1
-        numbers[r] = table[place]
-    return np.asarray(numbers), np.asarray(firsts)[:found]

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-cdef extern from "float_kernels.h":
+cdef extern from "kernels/float_kernels.h":
     ctypedef struct float_kernels:
         const char *name
         int columns

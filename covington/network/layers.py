@@ -18,7 +18,7 @@ Parameters = dict[str, Array]
 #: tables of which a batch uses few rows: only these rows are updated
 SPARSE = ("forms", "subwords")
 #: of each feature in the loss, where features are predicted one by one; all else counts 1
-FEATURE_WEIGHT = 0.3
+FEATURE_WEIGHT = 0.5
 # what random numbers are for
 _INITIAL, _WORDS, _DROP, _EXPLORE, _GIVEN = range(1, 6)
 
@@ -153,7 +153,14 @@ class Layers:
         return gates, cells, states
 
     def _lstm_gradient(
-        self, p: Parameters, g: Parameters, layer: str, inputs: Array, kept: tuple[Array, Array, Array], back: Array, starts: Array
+        self,
+        p: Parameters,
+        g: Parameters,
+        layer: str,
+        inputs: Array,
+        kept: tuple[Array, Array, Array],
+        back: Array,
+        starts: Array,
     ) -> Array:
         """The gradient of the inputs, by that of the states."""
         gates, cells, states = kept
@@ -173,7 +180,9 @@ class Layers:
             inside = (neighbour >= 0) & (neighbour < len(sizes))
             neighbour = np.where(inside, neighbour, 0)
             inside &= place < sizes[neighbour]
-            before = states[np.where(inside, starting[neighbour] + place, 0), part] * inside[:, None].astype(np.float32)
+            before = states[np.where(inside, starting[neighbour] + place, 0), part] * inside[:, None].astype(
+                np.float32
+            )
             g[name] = np.empty_like(p[name])
             self.floats.multiply(before.T, d_gates[:, wide], g[name])
         g[f"{layer}_input"] = np.empty_like(p[f"{layer}_input"])
@@ -189,7 +198,9 @@ class Layers:
         self.floats.multiply(inputs, p[weights], out, add=bool(bias))
         return out
 
-    def _linear_gradient(self, p: Parameters, g: Parameters, weights: str, inputs: Array, back: Array, bias: str = "") -> Array:
+    def _linear_gradient(
+        self, p: Parameters, g: Parameters, weights: str, inputs: Array, back: Array, bias: str = ""
+    ) -> Array:
         g[weights] = np.empty_like(p[weights])
         self.floats.multiply(inputs.T, back, g[weights])
         if bias:
@@ -203,7 +214,9 @@ class Layers:
             return values
         return drop(draw_key(key, _DROP, number), values, round(self.options.dropout * 65536))
 
-    def forward(self, p: Parameters, batch: Batch, corpus: Corpus, key: int | None = None, given: Array | None = None) -> Any:
+    def forward(
+        self, p: Parameters, batch: Batch, corpus: Corpus, key: int | None = None, given: Array | None = None
+    ) -> Any:
         """All that the layers make of a batch; with a key, as in training. `given` says whose gold tags are read."""
         o = self.options
         rows = len(batch.words)
@@ -234,10 +247,19 @@ class Layers:
         return forms, inputs, first, read, tags, soft, both, second, seen, squeezed, slots, label_parts
 
     def _scorers(self, p: Parameters) -> None:
-        names = ("slot_tables", "action_weights", "action_bias", "label_tables", "label_weights", "label_bias")
+        names = (
+            "slot_tables",
+            "action_weights",
+            "action_bias",
+            "label_tables",
+            "label_weights",
+            "label_bias",
+        )
         self.rollouts.set_parameters(*(p[name] for name in names))
 
-    def gradients(self, p: Parameters, batch: Batch, corpus: Corpus, key: int, explore: float, trace: Any = None) -> Gradients:
+    def gradients(
+        self, p: Parameters, batch: Batch, corpus: Corpus, key: int, explore: float, trace: Any = None
+    ) -> Gradients:
         """The gradient of a batch, and the roll-outs that it comes from."""
         g: Parameters = {}
         given = None
@@ -274,13 +296,17 @@ class Layers:
         if soft is not tags:
             d_soft *= (soft == tags).astype(np.float32)
         d_scores = np.empty_like(tags)
-        self.floats.softmax_backward(tags, self.vocabulary.group_ends, corpus.tags[batch.words], self._weights, d_scores, d_soft)
+        self.floats.softmax_backward(
+            tags, self.vocabulary.group_ends, corpus.tags[batch.words], self._weights, d_scores, d_soft
+        )
         d_read = d_both[:, :wide] + self._linear_gradient(p, g, "tag_weights", read, d_scores, "tag_bias")
         d_inputs = self._lstm_gradient(p, g, "first", inputs, first, self._drop(key, 2, d_read), batch.starts)
         d_embedded = self._drop(key, 1, d_inputs)
         ones = np.arange(len(forms) + 1, dtype=np.int64)
         sparse = {
-            "forms": self.floats.gather_gradients(ones, forms, d_embedded[:, : self.options.form], self._marks["forms"]),
+            "forms": self.floats.gather_gradients(
+                ones, forms, d_embedded[:, : self.options.form], self._marks["forms"]
+            ),
             "subwords": self.floats.gather_gradients(
                 batch.begins, batch.subwords, d_embedded[:, self.options.form :], self._marks["subwords"]
             ),
@@ -288,7 +314,14 @@ class Layers:
         return Gradients(g, sparse, len(forms))
 
     def _label_gradient(
-        self, p: Parameters, g: Parameters, batch: Batch, heads: Array, labels: Array, parts: Array, squeezed: Array
+        self,
+        p: Parameters,
+        g: Parameters,
+        batch: Batch,
+        heads: Array,
+        labels: Array,
+        parts: Array,
+        squeezed: Array,
     ) -> Array:
         """Of the relations of all gold arcs but those from the root."""
         width = self.options.label
@@ -308,7 +341,9 @@ class Layers:
         self.floats.add_rows(g["label_tables"], distances, d_hidden)
         return self._linear_gradient(p, g, "label_parts", squeezed, d_parts)
 
-    def predict(self, p: Parameters, corpus: Corpus, given: bool = False, words: int = 2000) -> tuple[Array, Array, Array]:
+    def predict(
+        self, p: Parameters, corpus: Corpus, given: bool = False, words: int = 2000
+    ) -> tuple[Array, Array, Array]:
         """The likeliest tags by group, heads and relations of every word of a corpus."""
         ends = self.vocabulary.group_ends
         tags = np.empty((corpus.words, len(ends) - 1), np.int32)
@@ -327,7 +362,13 @@ class Layers:
                 tags[batch.words, group] = kept[5][:, ends[group] : ends[group + 1]].argmax(axis=1)
             found = np.zeros((2, len(batch.words)), np.int32)
             self.rollouts.run(
-                kept[-2], kept[-1], batch.starts, batch.lengths, found[0], found[1], root_label=self.root_label
+                kept[-2],
+                kept[-1],
+                batch.starts,
+                batch.lengths,
+                found[0],
+                found[1],
+                root_label=self.root_label,
             )
             heads[batch.words], labels[batch.words] = found
         return tags, heads, labels

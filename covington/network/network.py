@@ -15,7 +15,8 @@ from covington import arrays as columns
 from covington.arrays import Array
 from covington.encoding import strings, word_counts
 from covington.errors import ModelError, OptionError
-from covington.network.annotate import Weights, Workspace, combine
+from covington.network.annotate import Workspace
+from covington.network.integers import Weights, combine
 from covington.network.layers import Parameters
 from covington.network.options import NetworkOptions
 from covington.network.quantise import check, prepared, quantised
@@ -44,7 +45,9 @@ class Network:
     reads = ("tokens", "upos", "xpos", "feats")
     writes = ("upos", "xpos", "feats", "head", "deprel", "confidence")
 
-    def __init__(self, metadata: Mapping[str, Any], arrays: Mapping[str, Array], kernel: str | None = None) -> None:
+    def __init__(
+        self, metadata: Mapping[str, Any], arrays: Mapping[str, Array], kernel: str | None = None
+    ) -> None:
         """ModelError for metadata and arrays that are not those of a network."""
         try:
             if metadata["kind"] != KIND:
@@ -114,7 +117,9 @@ class Network:
                     list(pool.map(work, range(threads)))
         new = self._tag_columns(batch, lengths, tags, retag)
         new["head"] = columns.lists(lengths, columns.numbers(heads.astype(np.uint16)))
-        new["deprel"] = columns.lists(lengths, columns.strings(self.vocabulary.labels).take(columns.numbers(labels)))
+        new["deprel"] = columns.lists(
+            lengths, columns.strings(self.vocabulary.labels).take(columns.numbers(labels))
+        )
         if chances is not None:
             new["confidence"] = columns.lists(lengths, columns.numbers(chances, ~np.isnan(chances)))
         whole = {name: batch.column(name) for name in batch.schema.names} | new
@@ -130,7 +135,9 @@ class Network:
         yield workspace
         self._free.append(workspace)
 
-    def _tag_columns(self, batch: pa.RecordBatch, lengths: Array, tags: Array, retag: bool) -> dict[str, pa.Array]:
+    def _tag_columns(
+        self, batch: pa.RecordBatch, lengths: Array, tags: Array, retag: bool
+    ) -> dict[str, pa.Array]:
         found = {}
         for column in ("upos", "xpos", "feats"):
             places = [number for number, group in enumerate(self.vocabulary.groups) if group.column == column]
@@ -156,7 +163,9 @@ class Network:
 
 def _features(groups: list[Group], places: Array) -> str:
     """FEATS by the places of values in their groups."""
-    pairs = [(group.feature, group.values[place]) for group, place in zip(groups, places, strict=True) if place]
+    pairs = [
+        (group.feature, group.values[place]) for group, place in zip(groups, places, strict=True) if place
+    ]
     return "|".join(f"{feature}={value}" if feature else value for feature, value in pairs)
 
 

@@ -76,7 +76,13 @@ class NetworkOptions:
                 raise OptionError(f"{name} {getattr(self, name)} is out of range")
         if not (1 <= self.epochs < 1 << 31 and 1 <= self.explore_from < 1 << 31 and 0 <= self.seed < 1 << 63):
             raise OptionError("epochs, explore_from and seed are whole numbers from 1 (seed: from 0)")
-        if self.batch < 0 or self.updates < 0 or not 0 <= self.given <= 100 or self.rate <= 0 or self.clip <= 0:
+        if (
+            self.batch < 0
+            or self.updates < 0
+            or not 0 <= self.given <= 100
+            or self.rate <= 0
+            or self.clip <= 0
+        ):
             raise OptionError("batch, updates, given, rate or clip is out of range")
 
     @property

@@ -20,7 +20,15 @@ _MAX_SCALE = 1e3
 _MAX_BIAS = 1e4
 #: matrices of bytes with a scale for each column → where they come from among the parameters
 MATRICES = (
-    *("first_input", "first_forward", "first_backward", "tag_weights", "tag_table", "second_state", "second_tag"),
+    *(
+        "first_input",
+        "first_forward",
+        "first_backward",
+        "tag_weights",
+        "tag_table",
+        "second_state",
+        "second_tag",
+    ),
     *("second_forward", "second_backward", "bottleneck", "projections"),
 )
 BIASES = ("first_bias", "tag_bias", "second_bias", "bottleneck_bias")
@@ -83,14 +91,24 @@ def expected(options: NetworkOptions, vocabulary: Vocabulary) -> dict[str, tuple
     found["forms"], found["forms_scale"] = ("int8", s["forms"]), ("float32", s["forms"][:1])
     found.update({name: ("float32", s[name]) for name in BIASES})
     found["action_unit"] = ("float32", (1,))
-    found.update({name: ("int16", s[name]) for name in ("slot_tables", "label_tables", "action_weights", "label_weights")})
+    found.update(
+        {
+            name: ("int16", s[name])
+            for name in ("slot_tables", "label_tables", "action_weights", "label_weights")
+        }
+    )
     found.update({name: ("int32", s[name]) for name in ("action_bias", "label_bias")})
     return found
 
 
 def check(arrays: Mapping[str, Array], options: NetworkOptions, vocabulary: Vocabulary) -> None:
     """ModelError unless every array has its shape, and numbers within which nothing overflows."""
-    if options.state % 4 or 2 * options.state > 2048 or vocabulary.group_ends[-1] > 2048 or not vocabulary.groups:
+    if (
+        options.state % 4
+        or 2 * options.state > 2048
+        or vocabulary.group_ends[-1] > 2048
+        or not vocabulary.groups
+    ):
         raise ModelError("the sizes of the network make no sense")
     for name, (dtype, shape) in expected(options, vocabulary).items():
         array = arrays.get(name)
@@ -141,7 +159,15 @@ def prepared(arrays: Mapping[str, Array], options: NetworkOptions) -> dict[str, 
         found[f"{name}_scale"] = padded(arrays[f"{name}_scale"], by.get(name, 1))
     for name in BIASES:
         found[name] = padded(arrays[name], GATE_UNIT if name.startswith(("first", "second")) else 1)
-    for name in ("forms", "forms_scale", "subwords", "subwords_scale", "slot_tables", "label_tables", "action_weights"):
+    for name in (
+        "forms",
+        "forms_scale",
+        "subwords",
+        "subwords_scale",
+        "slot_tables",
+        "label_tables",
+        "action_weights",
+    ):
         found[name] = np.ascontiguousarray(arrays[name])
     found["action_unit"] = arrays["action_unit"]
     found["action_bias"], found["label_bias"] = arrays["action_bias"].copy(), padded(arrays["label_bias"])

@@ -43,7 +43,9 @@ class Adam:
             state = self.mean[name], self.variance[name]
             if name in SPARSE:
                 rows, sums = gradients.sparse[name]
-                self.floats.adam_rows(values, *state, rows, sums, rate * self.table_rate, KEEP_MEAN, KEEP_VARIANCE, scale)
+                self.floats.adam_rows(
+                    values, *state, rows, sums, rate * self.table_rate, KEEP_MEAN, KEEP_VARIANCE, scale
+                )
             else:
                 self.floats.adam(values, *state, gradients.dense[name], rate, KEEP_MEAN, KEEP_VARIANCE, scale)
         return norm
@@ -125,7 +127,9 @@ class Training:
         return score(corpus, self.vocabulary, *self.layers.predict(self.parameters, corpus, given))
 
 
-def score(corpus: Corpus, vocabulary: Vocabulary, tags: Array, heads: Array, labels: Array) -> dict[str, float]:
+def score(
+    corpus: Corpus, vocabulary: Vocabulary, tags: Array, heads: Array, labels: Array
+) -> dict[str, float]:
     """Right words in percent, of heads, relations and tags."""
     right = heads == corpus.heads
     found = {"uas": right.mean(), "las": (right & (labels == corpus.labels)).mean()}

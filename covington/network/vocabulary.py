@@ -23,7 +23,7 @@ MIN_COUNT = 2  # forms seen less often are read by their subwords only
 MAX_FORMS = 100_000
 MAX_TAGS = 512  # of a column; the rarest others are not predicted
 MAX_LABELS = 4096
-MAX_NEW_TEXTS = 0.003  # FEATS are predicted as whole texts where no more of the words have one of their own
+MAX_NEW_TEXTS = 0.006  # FEATS are predicted as whole texts where no more of the words have one of their own
 _NOTHING = pa.nulls(0, pa.string())
 
 
@@ -69,7 +69,9 @@ class Vocabulary:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], forms: Array, counts: Array | None = None) -> Vocabulary:
-        groups = tuple(Group(_name(c), _name(f), tuple(_name(v) for v in vs)) for c, f, vs in values["groups"])
+        groups = tuple(
+            Group(_name(c), _name(f), tuple(_name(v) for v in vs)) for c, f, vs in values["groups"]
+        )
         labels = tuple(_name(label) for label in values["labels"])
         root_label = _name(values["root_label"])
         if any(group.column not in ("upos", "xpos", "feats") or not group.values for group in groups):
@@ -78,7 +80,9 @@ class Vocabulary:
             raise ValueError("the relations make no sense")
         if forms.dtype != np.uint64 or forms.ndim != 1:
             raise ValueError("forms are hashes")
-        return cls(forms, np.zeros(len(forms), np.int64) if counts is None else counts, groups, labels, root_label)
+        return cls(
+            forms, np.zeros(len(forms), np.int64) if counts is None else counts, groups, labels, root_label
+        )
 
 
 def _name(text: object) -> str:
@@ -93,7 +97,9 @@ class Survey:
     """What training data holds, to be known before the first epoch; surveys of parts add up."""
 
     forms: Counter[int] = field(default_factory=Counter)
-    tags: dict[str, Counter[str]] = field(default_factory=lambda: {c: Counter() for c in ("upos", "xpos", "feats")})
+    tags: dict[str, Counter[str]] = field(
+        default_factory=lambda: {c: Counter() for c in ("upos", "xpos", "feats")}
+    )
     labels: Counter[str] = field(default_factory=Counter)
     root_labels: Counter[str] = field(default_factory=Counter)
     sentences: int = 0
@@ -203,7 +209,9 @@ class Corpus:
         return int(self.offsets[-1])
 
 
-def encode(batches: Iterable[pa.RecordBatch], vocabulary: Vocabulary, buckets: int, trees: bool = True) -> Corpus:
+def encode(
+    batches: Iterable[pa.RecordBatch], vocabulary: Vocabulary, buckets: int, trees: bool = True
+) -> Corpus:
     """Sentences as numbers; with `trees`, DataError for what is not a tree."""
     parts = [_encode(batch, vocabulary, buckets, trees) for batch in batches]
     lengths = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)])
@@ -234,7 +242,9 @@ def _encode(batch: pa.RecordBatch, vocabulary: Vocabulary, buckets: int, trees: 
             raise DataError(f"sentence {sentence + 1} of a batch is not a tree: word {word} is {reason}")
         labels = _numbered(_column(batch, "deprel", lengths), vocabulary.labels, total)
         if (labels < 0).any():
-            raise DataError("a relation (column 'deprel') is missing, or was not there when the data was surveyed")
+            raise DataError(
+                "a relation (column 'deprel') is missing, or was not there when the data was surveyed"
+            )
     return lengths, forms, begins, subwords, tags, heads, labels
 
 

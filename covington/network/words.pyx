@@ -14,7 +14,7 @@ from covington.hashing cimport SEED, finish, mix
 
 from covington.errors import ModelError
 
-cdef extern from "lower_case.h":
+cdef extern from "kernels/lower_case.h":
     uint32_t to_lower(uint32_t character) nogil
 
 cdef enum:

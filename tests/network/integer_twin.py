@@ -48,8 +48,12 @@ def scaled(sums: Array, unit: F, scales: Array) -> Array:
 class IntegerTwin:
     """Takes the arrays of a model file, words as (form, subwords) and gives tags, heads, relations."""
 
-    def __init__(self, arrays: Mapping[str, Array], ends: Sequence[int], root_label: int, monotonic: bool) -> None:
-        self.a = {name: values if values.dtype == F else values.astype(np.int64) for name, values in arrays.items()}
+    def __init__(
+        self, arrays: Mapping[str, Array], ends: Sequence[int], root_label: int, monotonic: bool
+    ) -> None:
+        self.a = {
+            name: values if values.dtype == F else values.astype(np.int64) for name, values in arrays.items()
+        }
         self.ends, self.root_label = list(ends), root_label
         self.system = TransitionSystem(monotonic, "implicit")
 
@@ -87,7 +91,9 @@ class IntegerTwin:
             embedded = a["forms"][form].astype(F) * a["forms_scale"][form]
             summed = a["subwords"][list(parts)].sum(axis=0).astype(F) * a["subwords_scale"]
             x, unit = quantise(np.concatenate((embedded, summed)))
-            inputs.append(self.gates((x @ a["first_input"], unit, a["first_input_scale"]), bias=a["first_bias"]))
+            inputs.append(
+                self.gates((x @ a["first_input"], unit, a["first_input_scale"]), bias=a["first_bias"])
+            )
         tags, second = [], []
         for place, state in enumerate(self.lstm("first", inputs)):
             scores = scaled(state @ a["tag_weights"], STATE_UNIT, a["tag_weights_scale"]) + a["tag_bias"]
@@ -100,7 +106,9 @@ class IntegerTwin:
                     mine[-1] = given[place][group]
                     soft[-1] = np.eye(end - begin, dtype=np.int64)[mine[-1]] * 127
             tags.append(mine)
-            known, unit = quantise(scaled(np.concatenate(soft) @ a["tag_table"], STATE_UNIT, a["tag_table_scale"]) + F(0))
+            known, unit = quantise(
+                scaled(np.concatenate(soft) @ a["tag_table"], STATE_UNIT, a["tag_table_scale"]) + F(0)
+            )
             second.append(
                 self.gates(
                     (state @ a["second_state"], STATE_UNIT, a["second_state_scale"]),
@@ -134,7 +142,9 @@ class IntegerTwin:
             i, j = c.left_list[-1], c.buffer[0]
             hidden = np.zeros(width, np.int64)
             for slot, word in enumerate(slot_words(c, length)):
-                hidden += rows[word - 1][slot * width : (slot + 1) * width] if word else self.a["slot_tables"][slot]
+                hidden += (
+                    rows[word - 1][slot * width : (slot + 1) * width] if word else self.a["slot_tables"][slot]
+                )
             for row in table_rows(c, len(self.a["label_bias"])):
                 hidden += self.a["slot_tables"][row]
             scores = self.a["action_weights"] @ np.clip(hidden, 0, 8191) + self.a["action_bias"]

@@ -13,7 +13,22 @@ from covington.network.options import NetworkOptions
 from covington.network.vocabulary import Corpus, Survey, Vocabulary, encode
 from tests.network.twin import Sentence
 
-WORDS = ("The", "the", "cat", "Cats", "sat", "on", "a", "mat", "Ünïcödé", "3.14", "runs", "Дом", "語", "x" * 60)
+WORDS = (
+    "The",
+    "the",
+    "cat",
+    "Cats",
+    "sat",
+    "on",
+    "a",
+    "mat",
+    "Ünïcödé",
+    "3.14",
+    "runs",
+    "Дом",
+    "語",
+    "x" * 60,
+)
 
 
 def treebank(sentences: int, seed: int = 1, longest: int = 9, whole_feats: bool = False) -> pa.RecordBatch:
@@ -43,11 +58,22 @@ def treebank(sentences: int, seed: int = 1, longest: int = 9, whole_feats: bool 
             ["root" if not head else f"l{(head - word) % 5}" for word, head in enumerate(heads, 1)]
         )
     types = {"head": pa.list_(pa.uint16())}
-    return pa.record_batch({name: pa.array(values, types.get(name, pa.list_(pa.string()))) for name, values in rows.items()})
+    return pa.record_batch(
+        {name: pa.array(values, types.get(name, pa.list_(pa.string()))) for name, values in rows.items()}
+    )
 
 
 SMALL: dict[str, Any] = {
-    **{"form": 6, "subword": 5, "buckets": 97, "state": 8, "tag": 4, "bottleneck": 10, "slot": 12, "label": 9},
+    **{
+        "form": 6,
+        "subword": 5,
+        "buckets": 97,
+        "state": 8,
+        "tag": 4,
+        "bottleneck": 10,
+        "slot": 12,
+        "label": 9,
+    },
     **{"epochs": 3, "updates": 0, "batch": 30},
 }
 

@@ -31,11 +31,17 @@ def run_twin(parts: Any, p: Any, explore: float, trace: Any, dropped: bool) -> l
         rate = np.float32(options.word_dropout)
         chances = rate / (rate + counts)
         forms[batch.words] = np.where(
-            uniform(draw_key(KEY, _WORDS), rows) < chances[corpus.forms[batch.words]], 0, corpus.forms[batch.words]
+            uniform(draw_key(KEY, _WORDS), rows) < chances[corpus.forms[batch.words]],
+            0,
+            corpus.forms[batch.words],
         )
         widths = options.form + options.subword, 2 * options.state, 2 * options.state
         masks = [
-            drop(draw_key(KEY, _DROP, number), np.ones((rows, width), np.float32), round(options.dropout * 65536))
+            drop(
+                draw_key(KEY, _DROP, number),
+                np.ones((rows, width), np.float32),
+                round(options.dropout * 65536),
+            )
             for number, width in enumerate(widths, 1)
         ]
         given = uniform(draw_key(KEY, _GIVEN), len(batch.lengths)) < np.float32(options.given / 100)
@@ -81,7 +87,9 @@ def test_rollouts_follow_the_oracle(case: dict[str, Any]) -> None:
         found = run_twin(parts, doubles(parameters), explore, trace, True)
         for place, one in enumerate(found):
             steps = [step for step in trace if step[0] == place]
-            assert [(step[1], step[2], step[4]) for step in steps] == [(i, j, t) for i, j, _, t, _ in one.steps]
+            assert [(step[1], step[2], step[4]) for step in steps] == [
+                (i, j, t) for i, j, _, t, _ in one.steps
+            ]
             np.testing.assert_allclose(
                 np.array([step[3] for step in steps]).reshape(-1, 4),
                 np.array([chances for _, _, chances, _, _ in one.steps]).reshape(-1, 4),

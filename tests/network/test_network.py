@@ -81,7 +81,9 @@ def test_every_kernel_and_the_twin_agree(sizes: dict[str, Any], seed: int) -> No
             assert row["upos"] == [values["upos"][mine[0]] for mine in tags]
             assert row["xpos"] == [values["xpos"][mine[1]] for mine in tags]
             bare = all(text is None for text in batch.column("feats")[number].as_py())
-            tags, heads, labels = twin.run(words, [[*mine[:2], *([-1] * (len(mine) - 2) if bare else mine[2:])] for mine in read.tags])
+            tags, heads, labels = twin.run(
+                words, [[*mine[:2], *([-1] * (len(mine) - 2) if bare else mine[2:])] for mine in read.tags]
+            )
             row = annotated["plain"][1].slice(number, 1).to_pylist()[0]
             assert row["head"] == heads
             assert row["deprel"] == [vocabulary.labels[label] for label in labels]
@@ -98,9 +100,13 @@ def test_batches_threads_and_order_change_nothing() -> None:
     for threads in (2, 3):
         assert annotator.annotate(batch, retag=True, confidence=True, threads=threads).equals(whole)
     for size in (1, 7, 64):
-        parts = [annotator.annotate(batch.slice(k, size), retag=True, confidence=True) for k in range(0, 150, size)]
+        parts = [
+            annotator.annotate(batch.slice(k, size), retag=True, confidence=True) for k in range(0, 150, size)
+        ]
         assert pa.Table.from_batches(parts).combine_chunks().to_batches()[0].equals(whole)
-    chances = [chance for row in whole.column("confidence").to_pylist() for chance in row if chance is not None]
+    chances = [
+        chance for row in whole.column("confidence").to_pylist() for chance in row if chance is not None
+    ]
     assert chances and all(0.25 <= chance <= 1 for chance in chances)
 
 
@@ -131,8 +137,10 @@ def test_what_is_given_is_kept() -> None:
             for before, after in zip(old, new, strict=True):
                 assert before is None or after == before
     bare = batch.select(["tokens"])
-    assert annotator.annotate(bare).select(["head", "upos"]).equals(
-        annotator.annotate(batch, retag=True).select(["head", "upos"])
+    assert (
+        annotator.annotate(bare)
+        .select(["head", "upos"])
+        .equals(annotator.annotate(batch, retag=True).select(["head", "upos"]))
     )
     odd = pa.record_batch({"tokens": [["a", "cat"]], "upos": [["NEW", None]]})
     assert annotator.annotate(odd).column("upos").to_pylist()[0][0] == "NEW"
@@ -175,7 +183,11 @@ def test_model_file(tmp_path: Any) -> None:
     checksum = model_file.write(tmp_path / "one", metadata, arrays)
     assert model_file.write(tmp_path / "two", *model_of(parameters, vocabulary, options)) == checksum
     found = model_file.read(tmp_path / "one")
-    assert Network(found.metadata, found.arrays).annotate(batch).equals(Network(metadata, arrays).annotate(batch))
+    assert (
+        Network(found.metadata, found.arrays)
+        .annotate(batch)
+        .equals(Network(metadata, arrays).annotate(batch))
+    )
 
 
 def damaged_arrays(arrays: dict[str, Any], name: str, kind: str) -> dict[str, Any]:
@@ -211,7 +223,13 @@ def test_damaged_arrays_are_refused() -> None:
         Network(metadata, twice)
 
 
-WILD = st.one_of(st.none(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=3), st.lists(st.integers(), max_size=2))
+WILD = st.one_of(
+    st.none(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.text(max_size=3),
+    st.lists(st.integers(), max_size=2),
+)
 
 
 @settings(max_examples=300)

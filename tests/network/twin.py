@@ -145,7 +145,9 @@ class Twin:
             np.concatenate((p["forms"][form], p["subwords"][list(parts)].sum(axis=0)))
             for form, parts in zip(sentence.forms, sentence.subwords, strict=True)
         ]
-        first = dropped(np.array(lstm(p, "first", list(dropped(np.array(embedded), masks.inputs)))), masks.first)
+        first = dropped(
+            np.array(lstm(p, "first", list(dropped(np.array(embedded), masks.inputs)))), masks.first
+        )
         both = []
         for word, state in enumerate(first):
             scores = state @ p["tag_weights"] + p["tag_bias"]
@@ -170,7 +172,9 @@ class Twin:
     def _label(self, p: Mapping[str, Array], words: Sequence[Array], head: int, dependent: int) -> Array:
         width = p["label_tables"].shape[1]
         distance = max(-LONGEST, min(LONGEST, dependent - head)) + LONGEST
-        hidden = words[head - 1] @ p["label_parts"][:, :width] + words[dependent - 1] @ p["label_parts"][:, width:]
+        hidden = (
+            words[head - 1] @ p["label_parts"][:, :width] + words[dependent - 1] @ p["label_parts"][:, width:]
+        )
         hidden = np.maximum(0, hidden + p["label_tables"][distance])
         return softmax(hidden @ p["label_weights"] + p["label_bias"])
 

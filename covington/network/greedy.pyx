@@ -1,0 +1,110 @@
+"""The greedy loop of the network: which action, which relation, by sums of rows of integers."""
+
+from libc.stdint cimport int16_t, int32_t, int64_t
+from libc.string cimport memcpy
+
+from covington.network.actions cimport ACTIONS, ROWS, SLOTS, label_distance, locate
+from covington.network.integers cimport Integers, short_exp
+from covington.state cimport (
+    LEFT_ARC, NO_ARC, SHIFT, Configuration, attach, is_repair, label_at, left_arc, no_arc, right_arc, set_label, shift,
+    start,
+)
+
+cdef enum:
+    MAX_HIDDEN_WIDTH = 1024
+    MAX_LABELS = 4096
+
+
+cdef inline const int16_t *row_of(const Projected *s, int word) noexcept nogil:
+    return s.rows + (s.starts[word - 1] + s.number) * s.row
+
+
+cdef int best_label(const Integers *w, const Projected *s, int head, int dependent) noexcept nogil:
+    cdef int16_t hidden[MAX_HIDDEN_WIDTH + 1]
+    cdef int32_t scores[MAX_LABELS + 16]
+    cdef const int16_t *rows[3]
+    cdef int k, best = 0
+    rows[0] = row_of(s, head) + SLOTS * w.slot
+    rows[1] = row_of(s, dependent) + SLOTS * w.slot + w.label
+    rows[2] = w.label_tables + label_distance(head, dependent) * w.label
+    w.kernels.hidden(rows, 3, w.label, hidden)
+    hidden[w.label] = 0
+    memcpy(scores, w.label_bias, w.label_columns * sizeof(int32_t))
+    w.kernels.label_scores(hidden, w.label_weights, w.label + w.label % 2, w.label_columns, scores)
+    for k in range(1, w.labels):
+        if scores[k] > scores[best]:
+            best = k
+    return best
+
+
+cdef int best_action(const Integers *w, Configuration *c, const Projected *s, float *chance) noexcept nogil:
+    """The best action that the system allows and, where it is wanted, its probability."""
+    cdef int16_t hidden[MAX_HIDDEN_WIDTH]
+    cdef const int16_t *rows[SLOTS + ROWS]
+    cdef int32_t words[SLOTS]
+    cdef int32_t tables[ROWS]
+    cdef int32_t score, highest = 0
+    cdef int32_t scores[ACTIONS]
+    cdef int k, count = 0, best = -1
+    cdef float sum = 0
+    locate(c, <int>w.labels, words, tables)
+    for k in range(SLOTS):
+        if words[k]:
+            rows[k] = row_of(s, words[k]) + k * w.slot
+        else:
+            rows[k] = w.slot_tables + k * w.slot
+    for k in range(ROWS):
+        rows[SLOTS + k] = w.slot_tables + tables[k] * w.slot
+    w.kernels.hidden(rows, SLOTS + ROWS, w.slot, hidden)
+    for k in range(ACTIONS):
+        if k >= LEFT_ARC and w.monotonic and is_repair(c, k):
+            continue
+        score = w.kernels.dot(hidden, w.action_weights + k * w.slot, w.slot) + w.action_bias[k]
+        scores[count] = score
+        count += 1
+        if best < 0 or score > highest:
+            best, highest = k, score
+    if chance != NULL:
+        for k in range(count):
+            sum += short_exp((<float>scores[k] - <float>highest) * w.action_unit)
+        chance[0] = <float>1.0 / sum
+    return best
+
+
+cdef void parse(const Integers *w, Configuration *c, const Projected *s, int n, bint single_root, int32_t *heads,
+                int32_t *labels, float *confidence) noexcept nogil:
+    """The greedy loop over one sentence."""
+    cdef int i, j, word, action, root = 0
+    cdef float chance = 0
+    cdef float *wanted = NULL if confidence == NULL else &chance
+    start(c, n, False)
+    while c.j <= n:
+        i, j = c.i, c.j
+        if i < c.first:
+            shift(c)            # nothing else is possible
+            continue
+        action = best_action(w, c, s, wanted)
+        if action == SHIFT:
+            shift(c)
+        elif action == NO_ARC:
+            no_arc(c)
+        elif action == LEFT_ARC:
+            left_arc(c, best_label(w, s, j, i))
+        else:
+            right_arc(c, best_label(w, s, i, j))
+        if action >= LEFT_ARC and wanted != NULL:
+            confidence[i - 1 if action == LEFT_ARC else j - 1] = chance
+    # a tree of the forest: the first word without a head is the root
+    for word in range(n, 0, -1):
+        if c.head[word] < 1:
+            root = word
+    for word in range(1, n + 1):
+        if c.head[word] > 0:
+            continue
+        if word == root or not single_root:
+            set_label(c, word, w.root_label)
+        else:
+            attach(c, word, root, best_label(w, s, root, word))
+    for word in range(1, n + 1):
+        heads[word - 1] = c.head[word]
+        labels[word - 1] = label_at(c, word)
