@@ -256,6 +256,16 @@ cdef class Floats:
         cdef const float[::1] flat = values.reshape(-1)
         return self.kernels.squares(&flat[0], flat.shape[0]) if flat.shape[0] else 0.0
 
+    def add_scaled(self, to, values, float scale):
+        """Add values, each times a number, to a contiguous array of the same size."""
+        cdef float[::1] out = to.reshape(-1)
+        cdef const float[::1] more = values.reshape(-1)
+        if out.shape[0] != more.shape[0]:
+            raise ValueError("arrays do not fit")
+        if out.shape[0]:
+            with nogil:
+                self.kernels.add_scaled(&out[0], &more[0], scale, out.shape[0])
+
     def adam(self, values, mean, variance, gradient, float rate, float keep_mean, float keep_variance, float scale):
         """One step of Adam on a whole contiguous array."""
         cdef float[::1] to = values.reshape(-1), m = mean.reshape(-1), v = variance.reshape(-1)

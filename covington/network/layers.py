@@ -212,7 +212,8 @@ class Layers:
     def _drop(self, key: int | None, number: int, values: Array) -> Array:
         if key is None or not self.options.dropout:
             return values
-        return drop(draw_key(key, _DROP, number), values, round(self.options.dropout * 65536))
+        dropped: Array = drop(draw_key(key, _DROP, number), values, round(self.options.dropout * 65536))
+        return dropped
 
     def forward(
         self, p: Parameters, batch: Batch, corpus: Corpus, key: int | None = None, given: Array | None = None
@@ -376,7 +377,7 @@ class Layers:
 
 def given_tags(tags: Array, gold: Array, given: Array, ends: Array) -> Array:
     """The probabilities of tags, but where gold tags are known and given, these."""
-    soft = tags.copy()
+    soft: Array = tags.copy()
     for group in range(len(ends) - 1):
         known = np.nonzero(given & (gold[:, group] >= 0))[0]
         soft[known, ends[group] : ends[group + 1]] = 0

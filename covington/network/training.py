@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from covington.arrays import Array
+from covington.errors import ModelError, OptionError
 from covington.network.floats import draw_key, shuffled
 from covington.network.layers import SPARSE, Batch, Gradients, Layers, Parameters, batch_of, initial
 from covington.network.options import NetworkOptions
@@ -101,11 +102,11 @@ class Training:
         parameters = initial(options, vocabulary)
         return cls(options, vocabulary, parameters, layers, Adam(layers, parameters))
 
-    def run_epoch(self, corpus: Corpus, shard: int = 0) -> EpochReport:
-        """Go through a shard once."""
+    def run_epoch(self, corpus: Corpus, shard: int = 0, words: int | None = None) -> EpochReport:
+        """Go through a shard once; `words` are those of all shards, by which batches are chosen."""
         o, self.epoch = self.options, self.epoch + 1
         key = draw_key(o.seed, _ORDER, self.epoch, shard)
-        batches = batches_of(corpus, batch_words(o, corpus.words), key)
+        batches = batches_of(corpus, batch_words(o, words or corpus.words), key)
         rollouts = self.layers.rollouts
         before = rollouts.steps, rollouts.right, rollouts.loss
         explore = o.explore if self.epoch >= o.explore_from and o.oracle != "static" else 0.0
@@ -122,6 +123,73 @@ class Training:
             rollouts.right - before[1],
             rollouts.loss - before[2],
         )
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """All that training goes on from, as metadata and arrays of a file."""
+        metadata = {
+            "kind": "network-training",
+            "options": self.options.to_dict(),
+            "vocabulary": self.vocabulary.to_dict(),
+            "epoch": self.epoch,
+            "powers": [self.adam.mean_power, self.adam.variance_power],
+        }
+        arrays = {"form_hashes": self.vocabulary.forms, "form_counts": self.vocabulary.counts}
+        for kind, values in self._parts().items():
+            arrays.update({f"{kind}.{name}": array for name, array in values.items()})
+        return metadata, arrays
+
+    def _parts(self) -> dict[str, Parameters]:
+        return {"value": self.parameters, "mean": self.adam.mean, "variance": self.adam.variance}
+
+    @classmethod
+    def resumed(cls, metadata: Mapping[str, Any], arrays: Mapping[str, Array]) -> Training:
+        """The inverse of `state`; ModelError for anything else."""
+        try:
+            if metadata["kind"] != "network-training":
+                raise ValueError(f"a file of the kind {metadata['kind']!r}")
+            options = NetworkOptions.from_dict(metadata["options"])
+            counts = arrays["form_counts"]
+            vocabulary = Vocabulary.from_dict(metadata["vocabulary"], arrays["form_hashes"], counts)
+            if counts.shape != vocabulary.forms.shape or counts.dtype != np.int64 or (counts < 0).any():
+                raise ValueError("counts of forms")
+            training = cls.begin(options, vocabulary)
+            for kind, values in training._parts().items():
+                for name in values:
+                    found = arrays[f"{kind}.{name}"]
+                    if found.shape != values[name].shape or found.dtype != np.float32:
+                        raise ValueError(f"array {kind}.{name} is {found.dtype} {found.shape}")
+                    if not np.isfinite(found).all() or (kind == "variance" and (found < 0).any()):
+                        raise ValueError(f"array {kind}.{name} has a number that makes no sense")
+                    values[name][...] = found
+            powers = [float(power) for power in metadata["powers"]]
+            training.adam.mean_power, training.adam.variance_power = powers
+            training.epoch = int(metadata["epoch"])
+            if not all(0 < power <= 1 for power in powers) or training.epoch < 0:
+                raise ValueError("powers or epoch")
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+            raise ModelError(f"this is no state of a network's training ({error})") from error
+        return training
+
+    def mix(self, parts: Sequence[Training], weights: Sequence[float]) -> None:
+        """Go on from the weighted mean of trainings that went on from this one, added up in their order.
+
+        Powers of the optimiser are those of the part that made the most steps.
+        """
+        total = sum(weights)
+        if len(parts) != len(weights) or not total > 0 or min(weights) < 0:
+            raise OptionError("each part needs a weight, and not all can be 0")
+        for kind, values in self._parts().items():
+            for name in values:
+                mean = np.zeros_like(values[name])
+                for part, weight in zip(parts, weights, strict=True):
+                    if len(parts) == 1:
+                        mean[...] = part._parts()[kind][name]
+                    else:
+                        self.layers.floats.add_scaled(mean, part._parts()[kind][name], weight / total)
+                values[name][...] = mean
+        self.adam.mean_power = min(part.adam.mean_power for part in parts)
+        self.adam.variance_power = min(part.adam.variance_power for part in parts)
+        self.epoch = max(part.epoch for part in parts)
 
     def scores(self, corpus: Corpus, given: bool = False) -> dict[str, float]:
         return score(corpus, self.vocabulary, *self.layers.predict(self.parameters, corpus, given))

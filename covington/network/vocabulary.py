@@ -233,7 +233,8 @@ def _encode(batch: pa.RecordBatch, vocabulary: Vocabulary, buckets: int, trees: 
     total = int(lengths.sum())
     forms, begins, subwords = words.encode(_column(batch, "tokens", lengths), vocabulary.table, buckets)
     tags = gold_tags(batch, lengths, vocabulary)
-    heads = labels = np.full(total, -1, np.int32)
+    heads: Array = np.full(total, -1, np.int32)
+    labels = heads
     if trees:
         heads = heads_of(batch, lengths).astype(np.int32)
         bad = first_bad_tree(np.concatenate(([0], np.cumsum(lengths))), heads)
@@ -275,7 +276,8 @@ def gold_tags(batch: pa.RecordBatch, lengths: Array, vocabulary: Vocabulary, sur
             ends = np.concatenate(([0], np.cumsum(numbers < len(known) - 1)))
             offsets = np.concatenate(([0], np.cumsum(lengths)))
             bare = ends[offsets[1:]] == ends[offsets[:-1]]
-            tags[np.ix_(np.nonzero(np.repeat(bare, lengths))[0], places)] = -1
+            rows = np.nonzero(np.repeat(bare, lengths))[0]
+            tags[rows[:, None], np.array(places)] = -1
     return tags
 
 

@@ -104,7 +104,7 @@ def test_rollouts_follow_the_oracle(case: dict[str, Any]) -> None:
 def test_gradients(case: dict[str, Any]) -> None:
     """The gradient of every parameter is the slope of the twin's loss."""
     parts = network(treebank(5, longest=6), **case)
-    options, _, corpus, layers, parameters = parts
+    _, _, corpus, layers, parameters = parts
     batch, trace = whole(corpus), []
     gradients = layers.gradients(parameters, batch, corpus, KEY, 0.0, trace)
     p = doubles(parameters)

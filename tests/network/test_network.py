@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -20,12 +21,10 @@ from tests.network.samples import network, sentence, treebank
 
 KERNELS = []
 for _name in ("plain", "avx2", "avxvnni", "vnni", "neon"):
-    try:
+    with contextlib.suppress(OptionError):  # where this processor has no such kernels
         _options, _vocabulary, *_, _parameters = network(treebank(3))
         if Network(*model_of(_parameters, _vocabulary, _options), kernel=_name).kernel == _name:
             KERNELS.append(_name)
-    except OptionError:
-        pass  # this processor has no such kernels
 
 SIZES: list[dict[str, Any]] = [
     {},

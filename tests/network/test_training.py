@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from covington.errors import DataError, OptionError
+from covington import model_file
+from covington.errors import DataError, ModelError, OptionError
 from covington.network.floats import Floats, draw_key
 from covington.network.layers import Layers
 from covington.network.network import Network, model_of
@@ -147,3 +148,48 @@ def test_data_that_cannot_be_learnt_from() -> None:
     both = (half[0] + half[1]).vocabulary()
     assert both.groups == vocabulary.groups and both.labels == vocabulary.labels
     assert both.forms.tolist() == vocabulary.forms.tolist()
+
+
+def test_resumed_training(tmp_path: Any) -> None:
+    """Through a file after every epoch: the same bytes as in one go."""
+    options, vocabulary, corpus = prepared(25)
+    whole, _ = trained(options, vocabulary, corpus)
+    training = Training.begin(options, vocabulary)
+    for _ in range(options.epochs):
+        training.run_epoch(corpus)
+        model_file.write(tmp_path / "state", *training.state())
+        found = model_file.read(tmp_path / "state")
+        training = Training.resumed(found.metadata, found.arrays)
+    assert all_bytes(training.parameters) == all_bytes(whole.parameters)
+    metadata, arrays = training.state()
+    for name in arrays:
+        for damaged in (arrays[name][:-1], arrays[name].astype(np.float64)):
+            with pytest.raises(ModelError):
+                Training.resumed(metadata, {**arrays, name: damaged})
+        with pytest.raises(ModelError):
+            Training.resumed(metadata, {key: values for key, values in arrays.items() if key != name})
+    for name in metadata:
+        with pytest.raises(ModelError):
+            Training.resumed({**metadata, name: None}, arrays)
+
+
+def test_mixed_shards() -> None:
+    """One shard mixed is plain training; of two, every number lies between theirs."""
+    options, vocabulary, corpus = prepared(25)
+    whole, _ = trained(options, vocabulary, corpus)
+    training = Training.begin(options, vocabulary)
+    for _ in range(options.epochs):
+        part = Training.resumed(*training.state())
+        part.run_epoch(corpus, 0, corpus.words)
+        training.mix([part], [corpus.words])
+    assert all_bytes(training.parameters) == all_bytes(whole.parameters)
+    parts = [Training.resumed(*training.state()) for _ in range(2)]
+    for shard, part in enumerate(parts):
+        part.run_epoch(corpus, shard, 2 * corpus.words)
+    assert all_bytes(parts[0].parameters) != all_bytes(parts[1].parameters)
+    training.mix(parts, [3, 1])
+    for name, values in training.parameters.items():
+        one, other = (part.parameters[name].astype(np.float64) for part in parts)
+        np.testing.assert_allclose(values, 0.75 * one + 0.25 * other, atol=1e-6)
+    with pytest.raises(OptionError):
+        training.mix(parts, [0, 0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -80,9 +81,7 @@ def test_words(words: list[str], buckets: int) -> None:
     forms, begins, subwords = encode(array, FormTable(np.array(known_forms, np.uint64)), buckets)
     numbers = {form: number for number, form in enumerate(known_forms, 1)}
     assert forms.tolist() == [numbers.get(form, 0) for form, _ in expected]
-    assert [subwords[a:b].tolist() for a, b in zip(begins, begins[1:], strict=False)] == [
-        s for _, s in expected
-    ]
+    assert [subwords[a:b].tolist() for a, b in pairwise(begins)] == [s for _, s in expected]
 
 
 def test_lower_case_is_that_of_python() -> None:
