@@ -24,9 +24,9 @@
 #endif
 
 #if defined(PLAIN_DOTS)
-static void NAME(panel)(const int8_t *a, int64_t stride, int64_t rows, const int8_t *weights, const int32_t *sums,
-                        int64_t k, int32_t *out, int64_t out_stride) {
-    (void)sums;
+static void NAME(panel)(const int8_t *a, const int8_t *sizes, int64_t stride, int64_t rows, const int8_t *weights,
+                        const int32_t *sums, int64_t k, int32_t *out, int64_t out_stride) {
+    (void)sums, (void)sizes;
     for (int64_t r = 0; r < rows; r++) {
         int32_t total[INT_COLUMNS] = {0};
         for (int64_t p = 0; p < k; p += 4)
@@ -37,9 +37,9 @@ static void NAME(panel)(const int8_t *a, int64_t stride, int64_t rows, const int
     }
 }
 #elif defined(NEON_DOTS)
-static void NAME(panel)(const int8_t *a, int64_t stride, int64_t rows, const int8_t *weights, const int32_t *sums,
-                        int64_t k, int32_t *out, int64_t out_stride) {
-    (void)sums;
+static void NAME(panel)(const int8_t *a, const int8_t *sizes, int64_t stride, int64_t rows, const int8_t *weights,
+                        const int32_t *sums, int64_t k, int32_t *out, int64_t out_stride) {
+    (void)sums, (void)sizes;
     int32x4_t total[INT_ROWS][4];
     for (int64_t r = 0; r < rows; r++)
         for (int q = 0; q < 4; q++)
@@ -70,8 +70,8 @@ static inline __attribute__((always_inline)) int32_t NAME(four)(const int8_t *a)
 /* AVX2 multiplies unsigned by signed bytes: an activation's sign goes to the weights, so that 2 x 127 x 127 fits the
  * 16 bits between. VNNI adds up four products without a bound: activations are raised by 128, and 128 times the sum of
  * the weights is taken away. */
-static inline __attribute__((always_inline)) void NAME(tile)(int rows, const int8_t *a, int64_t stride,
-                                                             const int8_t *weights, const int32_t *sums, int64_t k,
+static inline __attribute__((always_inline)) void NAME(tile)(int rows, const int8_t *a, const int8_t *sizes,
+                                                             int64_t stride, const int8_t *weights, const int32_t *sums, int64_t k,
                                                              int32_t *out, int64_t out_stride) {
 #if defined(VNNI_DOTS)
 #define VECTOR __m512i
@@ -116,7 +116,7 @@ static inline __attribute__((always_inline)) void NAME(tile)(int rows, const int
             total[r][0] = _mm512_dpbusd_epi32(total[r][0], x, b[0]);
 #elif defined(AVX2_DOTS)
             VECTOR x = _mm256_set1_epi32(NAME(four)(a + r * stride + p));
-            VECTOR size = _mm256_abs_epi8(x);
+            VECTOR size = _mm256_set1_epi32(NAME(four)(sizes + r * MAX_INNER + p));
 #pragma GCC unroll 2
             for (int v = 0; v < PARTS; v++) {
                 VECTOR pairs = _mm256_maddubs_epi16(size, _mm256_sign_epi8(b[v], x));
@@ -130,7 +130,7 @@ static inline __attribute__((always_inline)) void NAME(tile)(int rows, const int
 #endif
         }
     }
-    (void)sums;
+    (void)sums, (void)sizes;
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
@@ -143,24 +143,24 @@ static inline __attribute__((always_inline)) void NAME(tile)(int rows, const int
 #undef WRITE
 }
 
-static void NAME(panel)(const int8_t *a, int64_t stride, int64_t rows, const int8_t *weights, const int32_t *sums,
-                        int64_t k, int32_t *out, int64_t out_stride) {
+static void NAME(panel)(const int8_t *a, const int8_t *sizes, int64_t stride, int64_t rows, const int8_t *weights,
+                        const int32_t *sums, int64_t k, int32_t *out, int64_t out_stride) {
 #if !defined(VNNI_DOTS)
     if (rows > 4) { /* sixteen registers hold the sums of four rows */
-        NAME(panel)(a + 4 * stride, stride, rows - 4, weights, sums, k, out + 4 * out_stride, out_stride);
+        NAME(panel)(a + 4 * stride, sizes + 4 * MAX_INNER, stride, rows - 4, weights, sums, k, out + 4 * out_stride, out_stride);
         rows = 4;
     }
 #endif
     switch (rows) {
-    case 1: NAME(tile)(1, a, stride, weights, sums, k, out, out_stride); break;
-    case 2: NAME(tile)(2, a, stride, weights, sums, k, out, out_stride); break;
-    case 3: NAME(tile)(3, a, stride, weights, sums, k, out, out_stride); break;
-    case 4: NAME(tile)(4, a, stride, weights, sums, k, out, out_stride); break;
+    case 1: NAME(tile)(1, a, sizes, stride, weights, sums, k, out, out_stride); break;
+    case 2: NAME(tile)(2, a, sizes, stride, weights, sums, k, out, out_stride); break;
+    case 3: NAME(tile)(3, a, sizes, stride, weights, sums, k, out, out_stride); break;
+    case 4: NAME(tile)(4, a, sizes, stride, weights, sums, k, out, out_stride); break;
 #if defined(VNNI_DOTS)
-    case 5: NAME(tile)(5, a, stride, weights, sums, k, out, out_stride); break;
-    case 6: NAME(tile)(6, a, stride, weights, sums, k, out, out_stride); break;
-    case 7: NAME(tile)(7, a, stride, weights, sums, k, out, out_stride); break;
-    case 8: NAME(tile)(8, a, stride, weights, sums, k, out, out_stride); break;
+    case 5: NAME(tile)(5, a, sizes, stride, weights, sums, k, out, out_stride); break;
+    case 6: NAME(tile)(6, a, sizes, stride, weights, sums, k, out, out_stride); break;
+    case 7: NAME(tile)(7, a, sizes, stride, weights, sums, k, out, out_stride); break;
+    case 8: NAME(tile)(8, a, sizes, stride, weights, sums, k, out, out_stride); break;
 #endif
     }
 }
@@ -169,10 +169,17 @@ static void NAME(panel)(const int8_t *a, int64_t stride, int64_t rows, const int
 /* The products of rows of activations, any number of them, with a matrix. */
 static void NAME(dots)(const int8_t *a, int64_t stride, int64_t rows, const int_matrix *b, int32_t *out,
                        int64_t out_stride) {
-    for (int64_t n = 0; n < b->n; n += INT_COLUMNS)
-        for (int64_t r = 0; r < rows; r += INT_ROWS)
-            NAME(panel)(a + r * stride, stride, rows - r < INT_ROWS ? rows - r : INT_ROWS, b->weights + n * b->k,
-                        b->sums + n, b->k, out + r * out_stride + n, out_stride);
+    int8_t sizes[INT_ROWS * MAX_INNER]; /* without the sign */
+    for (; rows > 0; rows -= INT_ROWS, a += INT_ROWS * stride, out += INT_ROWS * out_stride) {
+        int64_t some = rows < INT_ROWS ? rows : INT_ROWS;
+#if defined(AVX2_DOTS)
+        for (int64_t r = 0; r < some; r++)
+            for (int64_t k = 0; k < b->k; k++)
+                sizes[r * MAX_INNER + k] = (int8_t)(a[r * stride + k] < 0 ? -a[r * stride + k] : a[r * stride + k]);
+#endif
+        for (int64_t n = 0; n < b->n; n += INT_COLUMNS)
+            NAME(panel)(a, sizes, stride, some, b->weights + n * b->k, b->sums + n, b->k, out + n, out_stride);
+    }
 }
 
 /* Values as integers of -127 to 127; returns what one of them stands for. */
