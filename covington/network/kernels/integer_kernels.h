@@ -85,14 +85,40 @@ static inline __attribute__((always_inline)) float short_exp(float x) {
 #define PLAIN_DOTS
 #include "integer_loops.h"
 
-#if defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
+#if defined(__aarch64__) && (defined(__GNUC__) || defined(__clang__))
+#define COVINGTON_INT_NEON 1
 #include <arm_neon.h>
+
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("dotprod"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("+dotprod")
+#endif
 #define NEON_INT(name) neon_int_##name
 #define NAME NEON_INT
 #define KERNEL "neon"
 #define NEON_DOTS
 #include "integer_loops.h"
-#define COVINGTON_INT_NEON 1
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+#ifdef __linux__
+#include <sys/auxv.h>
+#endif
+/* Apple's have the dot product of bytes since the first; Linux tells by bit 20, ASIMDDP */
+static inline int has_dotprod(void) {
+#if defined(__linux__)
+    return getauxval(AT_HWCAP) >> 20 & 1;
+#elif defined(__APPLE__)
+    return 1;
+#else
+    return 0;
+#endif
+}
 #endif
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
@@ -164,7 +190,7 @@ static inline const integer_kernels *choose_integer_kernels(const char *name) {
         return &avx2_int_kernels;
 #endif
 #ifdef COVINGTON_INT_NEON
-    if (!name || !strcmp(name, "neon"))
+    if (has_dotprod() && (!name || !strcmp(name, "neon")))
         return &neon_int_kernels;
 #endif
     return !name || !strcmp(name, "plain") ? &plain_int_kernels : NULL;
