@@ -49,10 +49,10 @@ class NetworkOptions:
     slot: int = 192
     label: int = 192
     oracle: str = "upper"
-    target: str = "canonical"
+    target: str = "paper"
     explore: float = 0.9
     explore_from: int = 2
-    epochs: int = 16
+    epochs: int = 20
     seed: int = 1
     batch: int = 0
     updates: int = 5000
