@@ -11,7 +11,7 @@ from covington import model_file
 from covington.errors import DataError, ModelError, OptionError
 from covington.network.floats import Floats, draw_key
 from covington.network.layers import Layers
-from covington.network.network import Network, model_of
+from covington.network.network import Network, calibrated, model_of
 from covington.network.options import NetworkOptions
 from covington.network.training import Adam, Training, batch_words, batches_of, score, train
 from covington.network.vocabulary import Corpus, Survey, Vocabulary, encode
@@ -102,6 +102,34 @@ def test_learning() -> None:
     found = Network(*model_of(training.parameters, vocabulary, options)).annotate(treebank(40), retag=True)
     heads = np.concatenate([np.array(row or [], np.int32) for row in found.column("head").to_pylist()])
     assert (heads == corpus.heads).mean() > 0.95
+
+
+def test_calibration() -> None:
+    """On sentences that were not learnt from, the mean confidence is near the share of right arcs; trees stay."""
+    options, vocabulary, corpus = prepared(30, epochs=12, batch=20)
+    training, _ = trained(options, vocabulary, corpus)
+    metadata, arrays = model_of(training.parameters, vocabulary, options)
+    unseen = treebank(200, seed=9)
+    after = calibrated(metadata, arrays, [unseen.slice(0, 120), unseen.slice(120)])
+
+    def distance(model: dict[str, Any]) -> float:
+        found = Network(metadata, model).annotate(unseen, retag=True, confidence=True)
+        pairs = zip(
+            *(
+                c.flatten().to_pylist()
+                for c in (found.column("confidence"), found.column("head"), unseen.column("head"))
+            ),
+            strict=True,
+        )
+        built = [(chance, head == gold) for chance, head, gold in pairs if chance is not None]
+        chances, right = zip(*built, strict=True)
+        return abs(float(np.mean(chances)) - float(np.mean(right)))
+
+    assert distance(after) < 0.05 < distance(arrays)
+    one, other = (Network(metadata, model).annotate(unseen, retag=True) for model in (arrays, after))
+    assert one.equals(other)
+    assert (np.diff(after["confidence"]) >= 0).all() and (np.diff(arrays["confidence"]) >= 0).all()
+    assert calibrated(metadata, arrays, [])["confidence"].tolist() == arrays["confidence"].tolist()
 
 
 def test_the_best_epoch_is_kept() -> None:
