@@ -21,6 +21,7 @@ from covington.network.layers import Parameters
 from covington.network.options import NetworkOptions
 from covington.network.quantise import MARGINS, check, prepared, quantised
 from covington.network.vocabulary import Group, Vocabulary, gold_tags
+from covington.schemas import MOST_WORDS
 
 KIND = "network"
 
@@ -117,6 +118,7 @@ class Network:
         *,
         threads: int = 1,
         single_root: bool | None = None,
+        max_length: int = MOST_WORDS,
         retag: bool = False,
         confidence: bool = False,
     ) -> pa.RecordBatch:
@@ -124,6 +126,7 @@ class Network:
 
         Tags that the batch has are kept and read, unless `retag` says that all are to be predicted. With `confidence`
         every arc gets how likely it is to be right, by the margin of the action that built it, null where none did.
+        Sentences of more words than `max_length` come back without anything that was not there.
         """
         if threads < 1:
             raise OptionError(f"threads {threads} must be 1 or more")
@@ -134,12 +137,15 @@ class Network:
         tags = np.zeros((total, len(self.vocabulary.groups)), np.int32)
         heads, labels = np.zeros(total, np.int32), np.zeros(total, np.int32)
         chances = np.full(total, np.nan, np.float32) if confidence else None
+        longest = min(max_length, MOST_WORDS)
+        done = np.repeat(lengths <= longest, lengths)
         one_root = not self.many_roots if single_root is None else single_root
         given = None if retag else gold_tags(batch, lengths, self.vocabulary, sure=False)
         if given is not None and not (given >= 0).any():
             given = None
         if words is not None:
             order = np.argsort(-lengths, kind="stable").astype(np.int64)
+            order = order[lengths[order] <= longest]
 
             def work(part: int) -> None:
                 with self._workspace() as workspace:
@@ -151,10 +157,10 @@ class Network:
             else:
                 with ThreadPoolExecutor(threads) as pool:
                     list(pool.map(work, range(threads)))
-        new = self._tag_columns(batch, lengths, tags, retag)
-        new["head"] = columns.lists(lengths, columns.numbers(heads.astype(np.uint16)))
+        new = self._tag_columns(batch, lengths, tags, done, retag)
+        new["head"] = columns.lists(lengths, columns.numbers(heads.astype(np.uint16), done))
         new["deprel"] = columns.lists(
-            lengths, columns.strings(self.vocabulary.labels).take(columns.numbers(labels))
+            lengths, columns.strings(self.vocabulary.labels).take(columns.numbers(labels, done))
         )
         if chances is not None:
             new["confidence"] = columns.lists(lengths, columns.numbers(chances, ~np.isnan(chances)))
@@ -172,7 +178,7 @@ class Network:
         self._free.append(workspace)
 
     def _tag_columns(
-        self, batch: pa.RecordBatch, lengths: Array, tags: Array, retag: bool
+        self, batch: pa.RecordBatch, lengths: Array, tags: Array, done: Array, retag: bool
     ) -> dict[str, pa.Array]:
         found = {}
         for column in ("upos", "xpos", "feats"):
@@ -185,9 +191,11 @@ class Network:
                 texts = [_features(groups, tags[row, places]) for row in firsts]
                 names = columns.strings([*texts, ""])
                 bare = np.array([not text for text in texts], np.bool_)
-                values = names.take(columns.numbers(numbers, ~bare[numbers] if len(texts) else None))
+                values = names.take(columns.numbers(numbers, ~bare[numbers] & done if len(texts) else None))
             else:
-                values = columns.strings(groups[0].values).take(columns.numbers(tags[:, places[0]].copy()))
+                values = columns.strings(groups[0].values).take(
+                    columns.numbers(tags[:, places[0]].copy(), done)
+                )
             old = None if retag else strings(batch, column, lengths)
             if old is not None:
                 values = pc.coalesce(old, values)

@@ -68,6 +68,8 @@ class NetworkOptions:
             value = getattr(self, name)
             if type(value) is not int or not least <= value <= most:
                 raise OptionError(f"{name} {value!r} is not a number from {least} to {most}")
+        if self.state % 4:
+            raise OptionError(f"state {self.state} is not a multiple of 4")
         for name, allowed in (("oracle", ORACLES), ("target", TARGETS)):
             if getattr(self, name) not in allowed:
                 raise OptionError(f"{name} {getattr(self, name)!r} is none of {', '.join(allowed)}")

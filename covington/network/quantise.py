@@ -71,7 +71,8 @@ def uncalibrated() -> Array:
     scores = np.zeros((MARGINS, 2), np.float32)
     scores[:, 1] = -(np.arange(MARGINS) + 0.5) / 2
     Floats().softmax(scores, np.array([0, 2], np.int64), scores)
-    return scores[:, 0].copy()
+    table: Array = scores[:, 0].copy()
+    return table
 
 
 def _largest_weight(width: int) -> int:

@@ -22,6 +22,7 @@ from covington.sentences import first_bad_tree
 MIN_COUNT = 2  # forms seen less often are read by their subwords only
 MAX_FORMS = 100_000
 MAX_TAGS = 512  # of a column; the rarest others are not predicted
+MAX_ALL_TAGS = 2048  # of all columns
 MAX_LABELS = 4096
 MAX_NEW_TEXTS = 0.006  # FEATS are predicted as whole texts where no more of the words have one of their own
 _NOTHING = pa.nulls(0, pa.string())
@@ -143,6 +144,10 @@ class Survey:
             if self.tags[column]
         ]
         groups += self._features()
+        if not groups:
+            raise DataError("there are no tags (columns 'upos', 'xpos', 'feats') to learn from")
+        if sum(len(group.values) for group in groups) > MAX_ALL_TAGS:
+            raise DataError(f"there are more than {MAX_ALL_TAGS} tags and values of features to learn")
         roots = self.root_labels or self.labels
         return Vocabulary(
             np.array([form for form, _ in known], np.uint64),

@@ -163,6 +163,18 @@ def test_a_long_sentence() -> None:
     assert len(heads) == 3000 and heads.count(0) == 1
 
 
+def test_sentences_that_are_too_long() -> None:
+    options, vocabulary, *_, parameters = network(treebank(5))
+    annotator = Network(*model_of(parameters, vocabulary, options))
+    batch = pa.record_batch({"tokens": [["a", "cat"], ["a"] * 9, ["mat"]], "upos": [None, ["X"] * 9, None]})
+    found = annotator.annotate(batch, max_length=8)
+    assert found.column("head").to_pylist()[1] == [None] * 9 == found.column("deprel").to_pylist()[1]
+    assert found.column("upos").to_pylist()[1] == ["X"] * 9
+    assert found.column("xpos").to_pylist()[1] == found.column("feats").to_pylist()[1] == [None] * 9
+    whole = annotator.annotate(batch)
+    assert found.take([0, 2]).equals(whole.take([0, 2]))
+
+
 def test_kernels_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     options, vocabulary, *_, parameters = network(treebank(5))
     model = model_of(parameters, vocabulary, options)

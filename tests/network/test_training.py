@@ -166,6 +166,10 @@ def test_data_that_cannot_be_learnt_from() -> None:
     with pytest.raises(DataError, match="deprel"):
         survey.vocabulary()
     survey = Survey()
+    survey.add(batch.select(["tokens", "head", "deprel"]))
+    with pytest.raises(DataError, match="no tags"):
+        survey.vocabulary()
+    survey = Survey()
     survey.add(batch)
     vocabulary = survey.vocabulary()
     with pytest.raises(DataError, match="not a tree"):
