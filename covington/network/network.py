@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +20,8 @@ from covington.network.integers import Weights, combine
 from covington.network.layers import Parameters
 from covington.network.options import NetworkOptions
 from covington.network.quantise import MARGINS, check, prepared, quantised
-from covington.network.vocabulary import Group, Vocabulary, gold_tags
+from covington.network.training import EpochReport, train
+from covington.network.vocabulary import Group, Survey, Vocabulary, encode, gold_tags
 from covington.schemas import MOST_WORDS
 
 KIND = "network"
@@ -37,6 +38,27 @@ def model_of(
         "many_roots": many_roots,
     }
     return metadata, quantised(parameters, vocabulary, options)
+
+
+def train_network(
+    sentences: Sequence[pa.RecordBatch],
+    dev: Sequence[pa.RecordBatch],
+    options: NetworkOptions,
+    progress: Callable[[EpochReport], Any] = lambda report: None,
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Train on some sentences; metadata and arrays of the best epoch on dev, whose confidence dev has calibrated.
+
+    Without dev they are those of the last epoch.
+    """
+    survey = Survey()
+    for batch in sentences:
+        survey.add(batch)
+    vocabulary = survey.vocabulary()
+    corpus = encode(sentences, vocabulary, options.buckets)
+    judge = encode(dev, vocabulary, options.buckets, known=False) if dev else None
+    parameters, _ = train(corpus, judge, options, vocabulary, progress)
+    metadata, arrays = model_of(parameters, vocabulary, options, survey.many_roots)
+    return metadata, calibrated(metadata, arrays, dev)
 
 
 def calibrated(

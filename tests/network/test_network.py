@@ -234,6 +234,27 @@ def test_damaged_arrays_are_refused() -> None:
         Network(metadata, twice)
 
 
+@settings(max_examples=100)
+@given(st.data())
+def test_arrays_of_any_bytes_are_refused_or_harmless(data: st.DataObject) -> None:
+    """Bytes drawn at random in an array: a ModelError, or a network that annotates, the same from each kernel."""
+    options, vocabulary, *_, parameters = network(treebank(4))
+    metadata, arrays = model_of(parameters, vocabulary, options)
+    name = data.draw(st.sampled_from(sorted(arrays)))
+    draw = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    noise = np.frombuffer(draw.bytes(arrays[name].nbytes), arrays[name].dtype).reshape(arrays[name].shape)
+    some = draw.random(arrays[name].shape) < data.draw(st.sampled_from([0.01, 0.5, 1.0]))
+    changed = {**arrays, name: np.where(some, noise, arrays[name])}
+    try:
+        found = [
+            Network(metadata, changed, kernel).annotate(treebank(3), retag=True, confidence=True)
+            for kernel in KERNELS
+        ]
+    except ModelError:
+        return
+    assert all(one.equals(found[0]) for one in found)
+
+
 WILD = st.one_of(
     st.none(),
     st.integers(-(2**70), 2**70),

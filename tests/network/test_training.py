@@ -11,7 +11,7 @@ from covington import model_file
 from covington.errors import DataError, ModelError, OptionError
 from covington.network.floats import Floats, draw_key
 from covington.network.layers import Layers
-from covington.network.network import Network, calibrated, model_of
+from covington.network.network import Network, calibrated, model_of, train_network
 from covington.network.options import NetworkOptions
 from covington.network.training import Adam, Training, batch_words, batches_of, score, train
 from covington.network.vocabulary import Corpus, Survey, Vocabulary, encode
@@ -225,3 +225,18 @@ def test_mixed_shards() -> None:
         np.testing.assert_allclose(values, 0.75 * one + 0.25 * other, atol=1e-6)
     with pytest.raises(OptionError):
         training.mix(parts, [0, 0])
+
+
+def test_train_network() -> None:
+    """From batches to a model that is calibrated; the same bytes again, and dev may have what was not trained on."""
+    options = NetworkOptions(**SMALL)
+    sentences, dev = treebank(30), treebank(12, seed=8, longest=15)
+    reports: list[Any] = []
+    metadata, arrays = train_network(
+        [sentences.slice(0, 20), sentences.slice(20)], [dev], options, reports.append
+    )
+    assert [report.epoch for report in reports] == [1, 2, 3] and all(report.dev for report in reports)
+    assert all_bytes(train_network([sentences], [dev], options)[1]) == all_bytes(arrays)
+    assert arrays["confidence"].tolist() != train_network([sentences], [], options)[1]["confidence"].tolist()
+    assert Network(metadata, arrays).annotate(dev).num_rows == 12
+    assert metadata["many_roots"] is False
