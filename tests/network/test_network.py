@@ -234,7 +234,7 @@ def test_damaged_arrays_are_refused() -> None:
         Network(metadata, twice)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.data())
 def test_arrays_of_any_bytes_are_refused_or_harmless(data: st.DataObject) -> None:
     """Bytes drawn at random in an array: a ModelError, or a network that annotates, the same from each kernel."""
@@ -264,7 +264,7 @@ WILD = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.data())
 def test_damaged_metadata_is_refused_or_harmless(data: st.DataObject) -> None:
     """One value of the metadata replaced by another: a ModelError, or a network that still annotates."""
