@@ -49,7 +49,7 @@ class NetworkOptions:
     slot: int = 192
     label: int = 192
     oracle: str = "upper"
-    target: str = "paper"
+    target: str = "canonical"
     explore: float = 0.9
     explore_from: int = 2
     epochs: int = 20
@@ -61,7 +61,7 @@ class NetworkOptions:
     clip: float = 5.0
     dropout: float = 0.33
     word_dropout: float = 0.25
-    given: int = 0
+    given: int = 50
 
     def __post_init__(self) -> None:
         for name, (least, most) in _SIZES.items():
