@@ -59,7 +59,7 @@ def wild(arrays: dict[str, Any], seed: int) -> dict[str, Any]:
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_every_kernel_and_the_twin_agree(sizes: dict[str, Any], seed: int) -> None:
-    """Tags, heads and relations, number for number; seed 0 is a network, the others wild numbers, the last with ties."""
+    """Tags, heads and relations, number for number; seed 0 is a network, the others are wild, 3 has ties."""
     batch = treebank(14, seed)
     options, vocabulary, corpus, _, parameters = network(batch, **sizes)
     metadata, arrays = model_of(parameters, vocabulary, options)
