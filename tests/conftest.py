@@ -43,8 +43,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def text_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The path of a small model that reads text, trained on the sample."""
     path = str(tmp_path_factory.mktemp("model") / "text.covington")
-    options = NetworkOptions(
-        epochs=3, form=16, subword=16, buckets=256, state=16, tag=8, bottleneck=16, slot=16, label=16
-    )
+    sizes = dict.fromkeys(("form", "subword", "state", "tag", "bottleneck", "slot", "label"), 32)
+    options = NetworkOptions(epochs=60, rate=0.01, buckets=1024, dropout=0.0, word_dropout=0.0, **sizes)
     TextTraining(list(read_sentences(SAMPLE)), [], options).run(path)
     return path

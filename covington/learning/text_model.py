@@ -10,16 +10,14 @@ from typing import Any
 import pyarrow as pa
 
 from covington._version import __version__
+from covington.corpus.columns import word_counts
 from covington.errors import DataError, OptionError
 from covington.lemmas.learning import learn_lemmatiser
 from covington.model.parts import LEMMATISER, NAMES, NETWORK, SEGMENTER, Part, write_parts
-from covington.network.network import model_of
+from covington.network.network import train_network
 from covington.network.options import NetworkOptions
-from covington.network.training import EpochReport, train
-from covington.network.vocabulary import Survey, encode
+from covington.network.training import EpochReport
 from covington.segmentation.learning import learn_segmenter
-
-_MANY_ROOTS = 1.01  # roots for each sentence, from which on they are no slips of the annotators
 
 
 @dataclass(frozen=True)
@@ -41,12 +39,6 @@ class TextTraining:
 
     def run(self, path: str | PathLike[str]) -> str:
         """Learn every part that the data allow, write the model and return its checksum."""
-        found = Survey()
-        for batch in self.train:
-            found.add(batch)
-        vocabulary = found.vocabulary()
-        corpus = encode(self.train, vocabulary, self.options.buckets)
-        dev = encode(self.dev, vocabulary, self.options.buckets) if self.dev else None
         parts: dict[str, Part] = {}
         if SEGMENTER in self.parts:
             self.notice("learning where tokens and sentences end")
@@ -58,10 +50,10 @@ class TextTraining:
             else:
                 self.notice("no lemmas are learnt: the treebank has none")
         self.notice("learning tags and trees")
-        best, _ = train(corpus, dev, self.options, vocabulary, self.progress)
-        many_roots = sum(found.root_labels.values()) > _MANY_ROOTS * found.sentences
-        parts[NETWORK] = Part(*model_of(best, vocabulary, self.options, many_roots))
-        facts = {"version": __version__, "training": {"sentences": found.sentences, "tokens": found.words}}
+        parts[NETWORK] = Part(*train_network(self.train, self.dev, self.options, self.progress))
+        sentences = sum(batch.num_rows for batch in self.train)
+        tokens = sum(int(word_counts(batch).sum()) for batch in self.train)
+        facts = {"version": __version__, "training": {"sentences": sentences, "tokens": tokens}}
         return write_parts(path, {name: parts[name] for name in NAMES if name in parts}, facts)
 
 

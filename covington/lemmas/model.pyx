@@ -58,7 +58,7 @@ def _require_sound(arrays):
         _require(((values >= 0) & (values < max(limit, 1))).all() and limit >= 0, f"the table of {name}s points outside")
     starts, entries = arrays["row_starts"], arrays["entry_scripts"]
     _require(len(starts) >= 2 and starts[0] == 0 and starts[-1] == len(entries), "the rows of weights do not fill their table")
-    _require((np.diff(starts) >= 0).all(), "the rows of weights are not in order")
+    _require((starts[1:] >= starts[:-1]).all(), "the rows of weights are not in order")     # a difference might wrap
     _require(len(arrays["entry_weights"]) == len(entries), "there are not as many weights as scripts")
     _require((entries < len(scripts)).all(), "a weight belongs to no script")
 

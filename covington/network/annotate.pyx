@@ -108,7 +108,7 @@ cdef class Workspace:
         """Annotate the sentences of `order`, best those of like length together.
 
         Written are the places of the likeliest tags in their groups, heads and relations. Where `given` has a tag (not
-        -1), it is read in place of the network's own and written. `confidence` gets the probability of the action that
+        -1), it is read in place of the network's own and written. `confidence` gets what the table says of the action that
         built a word's arc, and stays as it is where none did.
         """
         cdef StringView view

@@ -4,13 +4,14 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
 from covington.network.actions cimport ACTIONS, ROWS, SLOTS, label_distance, locate
-from covington.network.integers cimport Integers, short_exp
+from covington.network.integers cimport MARGINS, Integers
 from covington.transition.configuration cimport Configuration, attach, label_at, set_label
 from covington.transition.system cimport CHOICE, FINAL, Arc, Moves, System, bit
 
 cdef enum:
     MAX_HIDDEN_WIDTH = 1024
     MAX_LABELS = 4096
+    NEVER = -0x7FFFFFFF
 
 
 cdef inline const int16_t *row_of(const Projected *s, int word) noexcept nogil:
@@ -36,15 +37,13 @@ cdef int best_label(const Integers *w, const Projected *s, int head, int depende
 
 
 cdef int best_action(const Integers *w, Configuration *c, uint32_t allowed, const Projected *s, float *chance) noexcept nogil:
-    """The best action that the system allows and, where it is wanted, its probability."""
+    """The best action that the system allows and, where it is wanted, how likely it is, by its margin."""
     cdef int16_t hidden[MAX_HIDDEN_WIDTH]
     cdef const int16_t *rows[SLOTS + ROWS]
     cdef int32_t words[SLOTS]
     cdef int32_t tables[ROWS]
-    cdef int32_t score, highest = 0
-    cdef int32_t scores[ACTIONS]
-    cdef int k, count = 0, best = -1
-    cdef float sum = 0
+    cdef int32_t score, highest = NEVER, second = NEVER
+    cdef int k, best = -1
     locate(c, <int>w.labels, words, tables)
     for k in range(SLOTS):
         if words[k]:
@@ -58,14 +57,13 @@ cdef int best_action(const Integers *w, Configuration *c, uint32_t allowed, cons
         if not allowed & bit(k):
             continue
         score = w.kernels.dot(hidden, w.action_weights + k * w.slot, w.slot) + w.action_bias[k]
-        scores[count] = score
-        count += 1
         if best < 0 or score > highest:
+            second = highest
             best, highest = k, score
+        elif score > second:
+            second = score
     if chance != NULL:
-        for k in range(count):
-            sum += short_exp((<float>scores[k] - <float>highest) * w.action_unit)
-        chance[0] = <float>1.0 / sum
+        chance[0] = w.confidence[min(MARGINS - 1, <int>((<float>highest - <float>second) * w.margin_unit))]
     return best
 
 

@@ -9,7 +9,6 @@ cdef extern from "kernels/integer_kernels.h":
     enum:
         INT_ROWS, MAX_SLOT
     const float MAX_GATE
-    float short_exp(float x) nogil
     ctypedef struct int_matrix:
         int64_t k, n
         const int8_t *weights
@@ -32,6 +31,7 @@ cdef extern from "kernels/integer_kernels.h":
 
 cdef enum:
     BLOCK = 8                       # INT_ROWS, which a loop can step by
+    MARGINS = 64                    # of the best action over the second, as the table of confidence has them
 
 
 # Everything that the loops read.
@@ -57,7 +57,8 @@ cdef struct Integers:
     const int16_t *slot_tables
     const int16_t *label_tables
     const int16_t *action_weights
-    float action_unit               # what 1 of a score of an action stands for
+    float margin_unit               # what 1 of a margin of scores is in the confidence table
+    const float *confidence         # [MARGINS]
     const int32_t *action_bias
     const int16_t *label_weights
     const int32_t *label_bias

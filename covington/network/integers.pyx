@@ -51,7 +51,8 @@ cdef class Weights:
         self.net.slot_tables = <const int16_t *>self.at("slot_tables")
         self.net.label_tables = <const int16_t *>self.at("label_tables")
         self.net.action_weights = <const int16_t *>self.at("action_weights")
-        self.net.action_unit = prepared["action_unit"][0]
+        self.net.margin_unit = prepared["margin_unit"][0]
+        self.net.confidence = <const float *>self.at("confidence")
         self.net.action_bias = <const int32_t *>self.at("action_bias")
         self.net.label_weights = <const int16_t *>self.at("label_weights")
         self.net.label_bias = <const int32_t *>self.at("label_bias")

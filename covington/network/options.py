@@ -49,7 +49,7 @@ class NetworkOptions:
     slot: int = 192
     label: int = 192
     oracle: str = "upper"
-    target: str = "paper"
+    target: str = "canonical"
     explore: float = 0.9
     explore_from: int = 2
     epochs: int = 20
@@ -61,13 +61,15 @@ class NetworkOptions:
     clip: float = 5.0
     dropout: float = 0.33
     word_dropout: float = 0.25
-    given: int = 0
+    given: int = 50
 
     def __post_init__(self) -> None:
         for name, (least, most) in _SIZES.items():
             value = getattr(self, name)
             if type(value) is not int or not least <= value <= most:
                 raise OptionError(f"{name} {value!r} is not a number from {least} to {most}")
+        if self.state % 4:
+            raise OptionError(f"state {self.state} is not a multiple of 4")
         for name, allowed in (("oracle", ORACLES), ("target", TARGETS)):
             if getattr(self, name) not in allowed:
                 raise OptionError(f"{name} {getattr(self, name)!r} is none of {', '.join(allowed)}")

@@ -9,12 +9,14 @@ import numpy as np
 
 from covington.arrow.arrays import Array
 from covington.errors import ModelError
+from covington.network.floats import Floats
 from covington.network.layers import Parameters, shapes
 from covington.network.options import NetworkOptions
 from covington.network.vocabulary import Vocabulary
 
 # As in integer_kernels.h.
 GATE_UNIT, SLOT_UNIT, MAX_SLOT, MAX_HIDDEN = 1024, 256, 2047, 8191
+MARGINS = 64  # as in integers.pxd
 _COLUMNS = 16
 _MAX_SCALE = 1e3
 _MAX_BIAS = 1e4
@@ -49,6 +51,7 @@ def quantised(parameters: Parameters, vocabulary: Vocabulary, options: NetworkOp
     rows, found["forms_scale"] = _bytes(p["forms"].T)
     found["forms"] = np.ascontiguousarray(rows.T)
     found.update({name: p[name] for name in BIASES})
+    found["confidence"] = uncalibrated()
     for name in ("slot_tables", "label_tables"):
         units = np.rint(p[name] * np.float32(SLOT_UNIT))
         found[name] = np.clip(units, -MAX_SLOT, MAX_SLOT).astype(np.int16)
@@ -57,10 +60,19 @@ def quantised(parameters: Parameters, vocabulary: Vocabulary, options: NetworkOp
         by = np.float32(_largest_weight(width)) / max(np.abs(weights).max(), np.float32(1e-6))
         found[f"{name}_weights"] = np.rint(weights * by).astype(np.int16)
         if name == "action":
-            found["action_unit"] = np.array([1 / (by * np.float32(SLOT_UNIT))], np.float32)
+            found["margin_unit"] = np.array([2 / (by * np.float32(SLOT_UNIT))], np.float32)
         bias = np.rint(p[f"{name}_bias"] * by * np.float32(SLOT_UNIT))
         found[f"{name}_bias"] = np.clip(bias, -(2.0**28), 2.0**28).astype(np.int32)
     return found
+
+
+def uncalibrated() -> Array:
+    """The confidence of each margin, in halves, as if the softmax of two scores were right."""
+    scores = np.zeros((MARGINS, 2), np.float32)
+    scores[:, 1] = -(np.arange(MARGINS) + 0.5) / 2
+    Floats().softmax(scores, np.array([0, 2], np.int64), scores)
+    table: Array = scores[:, 0].copy()
+    return table
 
 
 def _largest_weight(width: int) -> int:
@@ -90,7 +102,7 @@ def expected(options: NetworkOptions, vocabulary: Vocabulary) -> dict[str, tuple
         found[name], found[f"{name}_scale"] = ("int8", shape), ("float32", shape[1:])
     found["forms"], found["forms_scale"] = ("int8", s["forms"]), ("float32", s["forms"][:1])
     found.update({name: ("float32", s[name]) for name in BIASES})
-    found["action_unit"] = ("float32", (1,))
+    found["margin_unit"], found["confidence"] = ("float32", (1,)), ("float32", (MARGINS,))
     found.update(
         {
             name: ("int16", s[name])
@@ -124,6 +136,11 @@ def check(arrays: Mapping[str, Array], options: NetworkOptions, vocabulary: Voca
                 raise ModelError(f"array {name!r} has a number beyond {limit:g}")
         if name.endswith("_tables") and np.abs(array.astype(np.int32)).max() > MAX_SLOT:
             raise ModelError(f"array {name!r} has a number beyond {MAX_SLOT}")
+    if (
+        not (0 < arrays["margin_unit"][0] <= 1)
+        or not ((arrays["confidence"] >= 0) & (arrays["confidence"] <= 1)).all()
+    ):
+        raise ModelError("the table of confidence makes no sense")
     for name, width in (("action", options.slot), ("label", options.label)):
         if np.abs(arrays[f"{name}_weights"].astype(np.int32)).max() > _largest_weight(width):
             raise ModelError(f"array '{name}_weights' has a number that is too large")
@@ -169,7 +186,10 @@ def prepared(arrays: Mapping[str, Array], options: NetworkOptions) -> dict[str, 
         "action_weights",
     ):
         found[name] = np.ascontiguousarray(arrays[name])
-    found["action_unit"] = arrays["action_unit"]
+    found["margin_unit"], found["confidence"] = (
+        arrays["margin_unit"],
+        np.ascontiguousarray(arrays["confidence"]),
+    )
     found["action_bias"], found["label_bias"] = arrays["action_bias"].copy(), padded(arrays["label_bias"])
     # relations: pairs of hidden units beside each other
     width, labels = arrays["label_weights"].shape

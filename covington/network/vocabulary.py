@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from covington.arrow.arrays import Array, to_numpy
 from covington.arrow.arrays import strings as string_array
 from covington.corpus.columns import heads_of, strings, word_counts
+from covington.corpus.locations import data_error, located
 from covington.errors import DataError
 from covington.features.sentences import first_bad_tree
 from covington.network import words
@@ -22,6 +23,7 @@ from covington.network import words
 MIN_COUNT = 2  # forms seen less often are read by their subwords only
 MAX_FORMS = 100_000
 MAX_TAGS = 512  # of a column; the rarest others are not predicted
+MAX_ALL_TAGS = 2048  # of all columns
 MAX_LABELS = 4096
 MAX_NEW_TEXTS = 0.006  # FEATS are predicted as whole texts where no more of the words have one of their own
 _NOTHING = pa.nulls(0, pa.string())
@@ -129,6 +131,11 @@ class Survey:
             self.words + other.words,
         )
 
+    @property
+    def many_roots(self) -> bool:
+        """Whether sentences with several roots are more than slips of the annotators, one in a hundred."""
+        return sum(self.root_labels.values()) > 1.01 * self.sentences
+
     def vocabulary(self) -> Vocabulary:
         """The names of all that is common enough, common ones first."""
         if not self.labels:
@@ -143,6 +150,10 @@ class Survey:
             if self.tags[column]
         ]
         groups += self._features()
+        if not groups:
+            raise DataError("there are no tags (columns 'upos', 'xpos', 'feats') to learn from")
+        if sum(len(group.values) for group in groups) > MAX_ALL_TAGS:
+            raise DataError(f"there are more than {MAX_ALL_TAGS} tags and values of features to learn")
         roots = self.root_labels or self.labels
         return Vocabulary(
             np.array([form for form, _ in known], np.uint64),
@@ -210,10 +221,10 @@ class Corpus:
 
 
 def encode(
-    batches: Iterable[pa.RecordBatch], vocabulary: Vocabulary, buckets: int, trees: bool = True
+    batches: Iterable[pa.RecordBatch], vocabulary: Vocabulary, buckets: int, known: bool = True
 ) -> Corpus:
-    """Sentences as numbers; with `trees`, DataError for what is not a tree."""
-    parts = [_encode(batch, vocabulary, buckets, trees) for batch in batches]
+    """Sentences as numbers; DataError for what is not a tree, or has relations that are not known, if all must be."""
+    parts = [_encode(batch, vocabulary, buckets, known) for batch in batches]
     lengths = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)])
     counts = [np.zeros(1, np.int64), *(np.diff(part[2]) for part in parts)]
     empty = np.zeros(0, np.int32)
@@ -228,24 +239,20 @@ def encode(
     )
 
 
-def _encode(batch: pa.RecordBatch, vocabulary: Vocabulary, buckets: int, trees: bool) -> tuple[Any, ...]:
+def _encode(batch: pa.RecordBatch, vocabulary: Vocabulary, buckets: int, known: bool) -> tuple[Any, ...]:
     lengths = word_counts(batch)
     total = int(lengths.sum())
     forms, begins, subwords = words.encode(_column(batch, "tokens", lengths), vocabulary.table, buckets)
     tags = gold_tags(batch, lengths, vocabulary)
-    heads: Array = np.full(total, -1, np.int32)
-    labels = heads
-    if trees:
-        heads = heads_of(batch, lengths).astype(np.int32)
-        bad = first_bad_tree(np.concatenate(([0], np.cumsum(lengths))), heads)
-        if bad is not None:
-            sentence, word, reason = bad
-            raise DataError(f"sentence {sentence + 1} of a batch is not a tree: word {word} is {reason}")
-        labels = _numbered(_column(batch, "deprel", lengths), vocabulary.labels, total)
-        if (labels < 0).any():
-            raise DataError(
-                "a relation (column 'deprel') is missing, or was not there when the data was surveyed"
-            )
+    heads = heads_of(batch, lengths).astype(np.int32)
+    bad = first_bad_tree(np.concatenate(([0], np.cumsum(lengths))), heads)
+    if bad is not None:
+        sentence, word, reason = bad
+        raise data_error(batch, sentence, f"not a tree: the head of word {word} is {reason} (column 'head')")
+    labels = _numbered(_column(batch, "deprel", lengths), vocabulary.labels, total)
+    if known and (labels < 0).any():
+        sentence, word = located(lengths, int((labels < 0).argmax()))
+        raise data_error(batch, sentence, f"word {word} has no relation that was surveyed (column 'deprel')")
     return lengths, forms, begins, subwords, tags, heads, labels
 
 

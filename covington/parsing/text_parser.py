@@ -50,7 +50,7 @@ class TextParser(Parser):
         """Fill in tags, lemmas, `head` and `deprel`, and add the columns of schemas.PARSE.
 
         Tags and lemmas that a sentence has are kept. Sentences of more words than `max_length` come back without a tree
-        and with the flag `too-long`. With `confidence` every arc gets the probability of the transition that built it.
+        and with the flag `too-long`. With `confidence` every arc gets how likely it is to be right.
         """
         if not isinstance(batch, pa.RecordBatch):
             raise TypeError(

@@ -147,7 +147,7 @@ def damaged(name: str, change: Any) -> None:
         Lemmatiser(metadata, arrays | {name: change(arrays[name].copy())})
 
 
-def _set(place: Any, value: int) -> Any:
+def _set(place: Any, value: Any) -> Any:
     def change(array: Any) -> Any:
         array[place] = value
         return array
@@ -173,6 +173,7 @@ def _set(place: Any, value: int) -> Any:
         ("feature_rows", _set(0, 1 << 30)),
         ("row_starts", _set(1, 1 << 30)),
         ("row_starts", _set(-1, 0)),
+        ("row_starts", _set(slice(1, 3), [(1 << 31) - 1, -(1 << 31)])),  # whose difference is 1 in 32 bits
         ("entry_scripts", _set(0, 65535)),
         ("entry_weights", lambda array: array[:-1]),
     ],

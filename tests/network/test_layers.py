@@ -103,7 +103,7 @@ def test_rollouts_follow_the_oracle(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case.values())))
 def test_gradients(case: dict[str, Any]) -> None:
     """The gradient of every parameter is the slope of the twin's loss."""
-    parts = network(treebank(5, longest=6), **case)
+    parts = network(treebank(4, longest=6), **case)
     _, _, corpus, layers, parameters = parts
     batch, trace = whole(corpus), []
     gradients = layers.gradients(parameters, batch, corpus, KEY, 0.0, trace)
@@ -113,7 +113,7 @@ def test_gradients(case: dict[str, Any]) -> None:
     def loss() -> float:
         return sum(one.loss for one in run_twin(parts, p, 0.0, trace, True))
 
-    step = 1e-5
+    step = 1e-7  # so small that hardly any unit of a ReLU lies within it
     for name, values in p.items():
         if name in SPARSE:
             rows, sums = gradients.sparse[name]
@@ -122,8 +122,8 @@ def test_gradients(case: dict[str, Any]) -> None:
         else:
             whole_gradient = gradients.dense[name].astype(np.float64)
         assert np.isfinite(whole_gradient).all()
-        largest = np.argsort(-np.abs(whole_gradient), axis=None)[:3]
-        others = draw.integers(0, values.size, 2)
+        largest = np.argsort(-np.abs(whole_gradient), axis=None)[:2]
+        others = draw.integers(0, values.size, 1)
         for place in {*largest.tolist(), *others.tolist()}:
             index = np.unravel_index(place, values.shape)
             before = values[index]

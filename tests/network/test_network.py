@@ -46,13 +46,20 @@ def wild(arrays: dict[str, Any], seed: int) -> dict[str, Any]:
         elif values.dtype == np.int16:
             largest = 2047 if name.endswith("_tables") else int(np.abs(values).max())
             found[name] = draw.integers(-largest, largest + 1, values.shape).astype(np.int16)
+    if seed == 3:  # ties: Shift scores as LeftArc does, NoArc as RightArc, and relations in pairs
+        found["action_weights"][2:] = found["action_weights"][:2]
+        found["action_bias"] = np.zeros(4, np.int32)
+        found["label_weights"][:, 1::2] = found["label_weights"][
+            :, : found["label_weights"].shape[1] // 2 * 2 : 2
+        ]
+        found["label_bias"] = np.zeros_like(found["label_bias"])
     return found
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_every_kernel_and_the_twin_agree(sizes: dict[str, Any], seed: int) -> None:
-    """Tags, heads and relations, number for number; seed 0 is a network, the others are wild numbers."""
+    """Tags, heads and relations, number for number; seed 0 is a network, the others are wild, 3 has ties."""
     batch = treebank(14, seed)
     options, vocabulary, corpus, _, parameters = network(batch, **sizes)
     metadata, arrays = model_of(parameters, vocabulary, options)
@@ -106,7 +113,7 @@ def test_batches_threads_and_order_change_nothing() -> None:
     chances = [
         chance for row in whole.column("confidence").to_pylist() for chance in row if chance is not None
     ]
-    assert chances and all(0.25 <= chance <= 1 for chance in chances)
+    assert chances and all(0.5 <= chance <= 1 for chance in chances)
 
 
 def test_a_word_in_the_cache_is_that_word() -> None:
@@ -159,8 +166,20 @@ def test_empty_batches() -> None:
 def test_a_long_sentence() -> None:
     options, vocabulary, *_, parameters = network(treebank(5), oracle="static")
     annotator = Network(*model_of(parameters, vocabulary, options))
-    heads = annotator.annotate(pa.record_batch({"tokens": [["cat", "sat"] * 1500]})).column("head")[0].as_py()
-    assert len(heads) == 3000 and heads.count(0) == 1
+    heads = annotator.annotate(pa.record_batch({"tokens": [["cat", "sat"] * 300]})).column("head")[0].as_py()
+    assert len(heads) == 600 and heads.count(0) == 1
+
+
+def test_sentences_that_are_too_long() -> None:
+    options, vocabulary, *_, parameters = network(treebank(5))
+    annotator = Network(*model_of(parameters, vocabulary, options))
+    batch = pa.record_batch({"tokens": [["a", "cat"], ["a"] * 9, ["mat"]], "upos": [None, ["X"] * 9, None]})
+    found = annotator.annotate(batch, max_length=8)
+    assert found.column("head").to_pylist()[1] == [None] * 9 == found.column("deprel").to_pylist()[1]
+    assert found.column("upos").to_pylist()[1] == ["X"] * 9
+    assert found.column("xpos").to_pylist()[1] == found.column("feats").to_pylist()[1] == [None] * 9
+    whole = annotator.annotate(batch)
+    assert found.take([0, 2]).equals(whole.take([0, 2]))
 
 
 def test_kernels_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,6 +241,27 @@ def test_damaged_arrays_are_refused() -> None:
         Network(metadata, twice)
 
 
+@settings(max_examples=40)
+@given(st.data())
+def test_arrays_of_any_bytes_are_refused_or_harmless(data: st.DataObject) -> None:
+    """Bytes drawn at random in an array: a ModelError, or a network that annotates, the same from each kernel."""
+    options, vocabulary, *_, parameters = network(treebank(4))
+    metadata, arrays = model_of(parameters, vocabulary, options)
+    name = data.draw(st.sampled_from(sorted(arrays)))
+    draw = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    noise = np.frombuffer(draw.bytes(arrays[name].nbytes), arrays[name].dtype).reshape(arrays[name].shape)
+    some = draw.random(arrays[name].shape) < data.draw(st.sampled_from([0.01, 0.5, 1.0]))
+    changed = {**arrays, name: np.where(some, noise, arrays[name])}
+    try:
+        found = [
+            Network(metadata, changed, kernel).annotate(treebank(3), retag=True, confidence=True)
+            for kernel in KERNELS
+        ]
+    except ModelError:
+        return
+    assert all(one.equals(found[0]) for one in found)
+
+
 WILD = st.one_of(
     st.none(),
     st.integers(-(2**70), 2**70),
@@ -231,7 +271,7 @@ WILD = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.data())
 def test_damaged_metadata_is_refused_or_harmless(data: st.DataObject) -> None:
     """One value of the metadata replaced by another: a ModelError, or a network that still annotates."""

@@ -11,7 +11,7 @@ from covington.errors import DataError, ModelError, OptionError
 from covington.model import file as model_file
 from covington.network.floats import Floats, draw_key
 from covington.network.layers import Layers
-from covington.network.network import Network, model_of
+from covington.network.network import Network, calibrated, model_of, train_network
 from covington.network.options import NetworkOptions
 from covington.network.training import Adam, Training, batch_words, batches_of, score, train
 from covington.network.vocabulary import Corpus, Survey, Vocabulary, encode
@@ -104,6 +104,34 @@ def test_learning() -> None:
     assert (heads == corpus.heads).mean() > 0.95
 
 
+def test_calibration() -> None:
+    """On sentences that were not learnt from, the mean confidence is near the share of right arcs; trees stay."""
+    options, vocabulary, corpus = prepared(30, epochs=12, batch=20, target="paper", given=0)
+    training, _ = trained(options, vocabulary, corpus)
+    metadata, arrays = model_of(training.parameters, vocabulary, options)
+    unseen = treebank(200, seed=9)
+    after = calibrated(metadata, arrays, [unseen.slice(0, 120), unseen.slice(120)])
+
+    def distance(model: dict[str, Any]) -> float:
+        found = Network(metadata, model).annotate(unseen, retag=True, confidence=True)
+        pairs = zip(
+            *(
+                c.flatten().to_pylist()
+                for c in (found.column("confidence"), found.column("head"), unseen.column("head"))
+            ),
+            strict=True,
+        )
+        built = [(chance, head == gold) for chance, head, gold in pairs if chance is not None]
+        chances, right = zip(*built, strict=True)
+        return abs(float(np.mean(chances)) - float(np.mean(right)))
+
+    assert distance(after) < 0.05 < distance(arrays)
+    one, other = (Network(metadata, model).annotate(unseen, retag=True) for model in (arrays, after))
+    assert one.equals(other)
+    assert (np.diff(after["confidence"]) >= 0).all() and (np.diff(arrays["confidence"]) >= 0).all()
+    assert calibrated(metadata, arrays, [])["confidence"].tolist() == arrays["confidence"].tolist()
+
+
 def test_the_best_epoch_is_kept() -> None:
     options, vocabulary, corpus = prepared(30, epochs=6)
     seen: list[int] = []
@@ -136,6 +164,10 @@ def test_data_that_cannot_be_learnt_from() -> None:
     survey = Survey()
     survey.add(batch.drop_columns(["deprel"]))
     with pytest.raises(DataError, match="deprel"):
+        survey.vocabulary()
+    survey = Survey()
+    survey.add(batch.select(["tokens", "head", "deprel"]))
+    with pytest.raises(DataError, match="no tags"):
         survey.vocabulary()
     survey = Survey()
     survey.add(batch)
@@ -193,3 +225,18 @@ def test_mixed_shards() -> None:
         np.testing.assert_allclose(values, 0.75 * one + 0.25 * other, atol=1e-6)
     with pytest.raises(OptionError):
         training.mix(parts, [0, 0])
+
+
+def test_train_network() -> None:
+    """From batches to a model that is calibrated; the same bytes again, and dev may have what was not trained on."""
+    options = NetworkOptions(**SMALL)
+    sentences, dev = treebank(30), treebank(12, seed=8, longest=15)
+    reports: list[Any] = []
+    metadata, arrays = train_network(
+        [sentences.slice(0, 20), sentences.slice(20)], [dev], options, reports.append
+    )
+    assert [report.epoch for report in reports] == [1, 2, 3] and all(report.dev for report in reports)
+    assert all_bytes(train_network([sentences], [dev], options)[1]) == all_bytes(arrays)
+    assert arrays["confidence"].tolist() != train_network([sentences], [], options)[1]["confidence"].tolist()
+    assert Network(metadata, arrays).annotate(dev).num_rows == 12
+    assert metadata["many_roots"] is False
