@@ -113,16 +113,14 @@ cdef class Decoder:
             self.counts.taken[transition] += 1
             self.system.apply(&lane.c, transition, -1)
             transition = self.system.forced(&lane.c)
-        if transition == FINAL:
-            return False
-        lane.moves = self.system.moves(&lane.c)
-        return True
+        return transition != FINAL
 
     cdef void decide(self, Lane *lane, Step *best) noexcept nogil:
         """The best transition that is allowed, the first if there are several, with its best label."""
         cdef int32_t scores[MAX_TRANSITIONS]
         cdef int32_t second = NEVER
         cdef int transition
+        lane.moves = self.system.moves(&lane.c)
         self.scorer.transition_scores(lane, scores)
         best.transition, best.score = 0, scores[0]
         for transition in range(1, self.system.count):
