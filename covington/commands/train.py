@@ -36,7 +36,7 @@ _HELP = {
     "target": "what an update moves towards",
     "explore": "probability of following a wrong prediction",
     "explore_from": "first epoch that does so",
-    "epochs": "passes over the corpus",
+    "epochs": "passes over the corpus; a network makes 20, a linear model",
     "seed": "for the order of sentences and for exploration",
     "repairs": "do arcs that replace another have classes of their own?",
     "tag": "column of the part-of-speech tag; upos+xpos is both together",
@@ -81,10 +81,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         group.add_argument(
             f"--{one.name.replace('_', '-')}",
             type=type(value),
-            default=value,
+            default=None if one.name == "epochs" else value,
             choices=CHOICES.get(one.name),
             metavar=None if one.name in CHOICES else _METAVARS[type(value)],
-            help=_HELP[one.name] + (" (%(default)s)" if value != "" else ""),
+            help=_HELP[one.name] + (f" ({value})" if value != "" else ""),
         )
     group = parser.add_argument_group("in shards")
     group.add_argument(
@@ -124,6 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
     prepare(arguments)
     if arguments.engine == "network":
         return _train_network(arguments)
+    if arguments.epochs is None:
+        arguments.epochs = TrainingOptions.epochs
     from covington.engine.epochs import Training
 
     if arguments.threads < 0:
@@ -167,7 +169,7 @@ def _train_network(arguments: argparse.Namespace) -> int:
         raise OptionError("--shards, --prune, --patience and Beam's options go with --engine linear")
     if arguments.keep == "best" and not arguments.dev:
         raise OptionError("--keep best needs --dev")
-    epochs = NetworkOptions().epochs if arguments.epochs == defaults.epochs else arguments.epochs
+    epochs = NetworkOptions.epochs if arguments.epochs is None else arguments.epochs
     options = NetworkOptions(
         oracle=arguments.oracle,
         epochs=epochs,
