@@ -156,7 +156,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _train_network(arguments: argparse.Namespace) -> int:
     """A model that reads text; one network, learnt on one core."""
     from covington.corpus.reading import read_sentences
-    from covington.learning.text_model import TextTraining, read_strictly
+    from covington.learning.text_model import TextTraining, not_empty
     from covington.network.options import NetworkOptions
     from covington.network.training import EpochReport
 
@@ -188,7 +188,7 @@ def _train_network(arguments: argparse.Namespace) -> int:
             print(text, file=sys.stderr, flush=True)
 
     batches = [
-        read_strictly((batch for name in names for batch in read_sentences(name, strict=True)), what)
+        not_empty((batch for name in names for batch in read_sentences(name, strict=True)), what)
         for names, what in ((arguments.inputs, "the training data"), (arguments.dev, "the data of --dev"))
         if names
     ]

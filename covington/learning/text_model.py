@@ -66,7 +66,7 @@ def _has(batches: Iterable[pa.RecordBatch], column: str) -> bool:
     return False
 
 
-def read_strictly(batches: Iterable[pa.RecordBatch], what: str) -> list[pa.RecordBatch]:
+def not_empty(batches: Iterable[pa.RecordBatch], what: str) -> list[pa.RecordBatch]:
     """All sentences of a treebank; DataError where there are none."""
     found = [batch for batch in batches if batch.num_rows]
     if not found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from covington.characters.common import longest_common
 from covington.characters.tables import lowercase, uppercase
 
 AS_IT_STANDS, LOWER, TITLE, UPPER, WHOLE = range(5)  # WHOLE: the lemma is given, whatever the word is
@@ -56,21 +57,7 @@ def script_of(form: str, lemma: str) -> Script:
 def _edit(case: int, form: str, lemma: str) -> Script | None:
     base = form if case == AS_IT_STANDS else lowercase(form)
     target = lemma if case == AS_IT_STANDS else lowercase(lemma)
-    length, start, at = _longest_common(base, target)
+    length, start, at = longest_common(base, target)
     if not length:
         return None
     return Script(case, base[:start], target[:at], base[start + length :], target[at + length :])
-
-
-def _longest_common(first: str, second: str) -> tuple[int, int, int]:
-    """Length and places of the longest piece that both have, the leftmost one."""
-    best = (0, 0, 0)
-    row = [0] * (len(second) + 1)
-    for i, character in enumerate(first):
-        before, row = row, [0] * (len(second) + 1)
-        for j, other in enumerate(second):
-            if character == other:
-                row[j + 1] = before[j] + 1
-                if row[j + 1] > best[0]:
-                    best = (row[j + 1], i + 1 - row[j + 1], j + 1 - row[j + 1])
-    return best

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from covington.arrow import arrays
 from covington.corpus.columns import word_counts
@@ -17,9 +18,6 @@ from covington.network.network import Network
 from covington.parsing.parser import TOO_LONG, Parser, Statistics, flags_of
 from covington.schemas import MOST_WORDS, PARSE
 from covington.segmentation.segmenter import Segmenter
-
-#: columns of a tree, which a sentence that is not parsed does not have, whatever it had before
-_MADE = ("head", "deprel", "confidence")
 
 
 class TextParser(Parser):
@@ -61,7 +59,11 @@ class TextParser(Parser):
         lengths = word_counts(batch)
         longest = MOST_WORDS if max_length is None else min(max_length, MOST_WORDS)
         too_long = lengths > longest
-        filled = self._annotated(batch, too_long, threads, single_root, confidence)
+        filled = self._network.annotate(
+            batch, threads=threads, single_root=single_root, max_length=longest, confidence=confidence
+        )
+        if self._lemmatiser:
+            filled = self._lemmatiser.annotate(filled)
         if statistics is not None:
             statistics.add(sentences=batch.num_rows, tokens=int(lengths.sum()), unparsed=int(too_long.sum()))
         rows = batch.num_rows
@@ -69,32 +71,14 @@ class TextParser(Parser):
         if not confidence:
             new["confidence"] = pa.nulls(rows, PARSE.field("confidence").type)
         columns = {name: filled.column(name) for name in filled.schema.names} | new
+        if too_long.any():  # a tree that such a sentence had before is not the parser's
+            parsed = pa.array(np.repeat(~too_long, lengths))
+            for name in ("head", "deprel"):
+                values = columns[name].flatten()
+                columns[name] = arrays.lists(
+                    lengths, pc.if_else(parsed, values, pa.scalar(None, values.type))
+                )
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-
-    def _annotated(
-        self, batch: pa.RecordBatch, left_out: Any, threads: int, single_root: bool | None, confidence: bool
-    ) -> pa.RecordBatch:
-        """What the parts make of a batch; rows that are left out stay as they are, in their places."""
-        if not left_out.any():
-            found = self._network.annotate(
-                batch, threads=threads, single_root=single_root, confidence=confidence
-            )
-            return self._lemmatiser.annotate(found) if self._lemmatiser else found
-        chosen, others = np.flatnonzero(~left_out), np.flatnonzero(left_out)
-        done = self._annotated(
-            batch.take(pa.array(chosen)), left_out[chosen], threads, single_root, confidence
-        )
-        rest = batch.take(pa.array(others))
-        lengths = word_counts(rest)
-
-        def column(field: pa.Field) -> pa.Array:
-            if field.name in rest.schema.names and field.name not in _MADE:
-                return rest.column(field.name).cast(field.type)
-            return arrays.lists(lengths, pa.nulls(int(lengths.sum()), field.type.value_type)).cast(field.type)
-
-        others_too = pa.RecordBatch.from_arrays([column(field) for field in done.schema], schema=done.schema)
-        order = np.argsort(np.concatenate([chosen, others]), kind="stable")
-        return pa.concat_batches([done, others_too]).take(pa.array(order))
 
     def trace(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
         raise OptionError("transitions are traced for linear models only; this model is a network")

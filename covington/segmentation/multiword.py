@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from covington.characters.common import longest_common
 from covington.characters.tables import classes, lowercase, uppercase
 
 TO_END = 32767
@@ -87,7 +88,7 @@ def _rewritten(form: str, words: Sequence[str]) -> list[Script]:
     lower = lowercase(form)
     found = []
     for index, word in enumerate(words):
-        length, start, at = _longest_common(lower, lowercase(word))
+        length, start, at = longest_common(lower, lowercase(word))
         if length < 2 or len(form) < 4:
             continue
         piece = Part(
@@ -101,17 +102,3 @@ def _rewritten(form: str, words: Sequence[str]) -> list[Script]:
 
 def _copied(words: Sequence[str]) -> Script:
     return tuple(Part(0, 0, lowercase(word), "") for word in words)
-
-
-def _longest_common(first: str, second: str) -> tuple[int, int, int]:
-    """Length and places of the longest piece that both have, the leftmost one."""
-    best = (0, 0, 0)
-    row = [0] * (len(second) + 1)
-    for i, character in enumerate(first):
-        before, row = row, [0] * (len(second) + 1)
-        for j, other in enumerate(second):
-            if character == other:
-                row[j + 1] = before[j] + 1
-                if row[j + 1] > best[0]:
-                    best = (row[j + 1], i + 1 - row[j + 1], j + 1 - row[j + 1])
-    return best
